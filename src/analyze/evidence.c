@@ -164,7 +164,8 @@ void evidence_add(const struct analysis *a, struct finding *f, const struct coro
 	evidence_waker(m, f, co);
 	if (r && r->nr == 1)
 		finding_add_evidence(f, "it waited here once before, for %.3f ms; now %.3f ms",
-				     (double)r->longest_ns / 1e6, (double)model_waited(m, co) / 1e6);
+				     (double)r->longest_ns / 1e6,
+				     (double)model_waited(m, co) / 1e6);
 	else if (r)
 		finding_add_evidence(f,
 				     "it waited here %u times before, at most %.3f ms; now %.3f ms",

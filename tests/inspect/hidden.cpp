@@ -117,8 +117,8 @@ static void between_queues()
 	static std::mutex lock;
 
 	for (int i = 0; i < 200; i++)
-		queues[0].push_back(std::coroutine_handle<>::from_address(
-			reinterpret_cast<void *>(make())));
+		queues[0].push_back(
+			std::coroutine_handle<>::from_address(reinterpret_cast<void *>(make())));
 	auto move = [](int from) {
 		for (;;) {
 			std::coroutine_handle<> taken;

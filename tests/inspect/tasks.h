@@ -168,7 +168,8 @@ class WhenAllTask
 
 		WhenAllTask get_return_object()
 		{
-			return WhenAllTask(std::coroutine_handle<promise_type>::from_promise(*this));
+			return WhenAllTask(
+				std::coroutine_handle<promise_type>::from_promise(*this));
 		}
 		std::suspend_always initial_suspend() noexcept
 		{
@@ -181,7 +182,8 @@ class WhenAllTask
 				{
 					return false;
 				}
-				void await_suspend(std::coroutine_handle<promise_type> self) noexcept
+				void
+				await_suspend(std::coroutine_handle<promise_type> self) noexcept
 				{
 					self.promise().counter->child_done();
 				}

@@ -27,7 +27,7 @@ static void wipe(void)
 		memset(process.session, 0, sizeof(*process.session));
 }
 
-static const struct ctp_hooks hooks = { wipe, NULL };
+static const struct ctp_hooks hooks = { .wipe_in_child = wipe };
 
 static struct ctp_session *session_open(void)
 {
