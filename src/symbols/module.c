@@ -145,7 +145,7 @@ static bool bias_of(int fd, const struct symbol_module *m, uint64_t *bias)
 	return found;
 }
 
-static bool module_same_build(Dwfl_Module *module, const char *wanted)
+bool module_same_build(Dwfl_Module *module, const char *wanted)
 {
 	const unsigned char *bits;
 	GElf_Addr ignored;

@@ -70,6 +70,9 @@ int module_file_init(struct module_file *f, const struct symbol_module *module);
 /* Opens the file at the first call; true if it can be used. */
 bool module_file_ready(struct module_file *f);
 
+/* True if the file has the build-id @wanted, in hexadecimal; NULL: there is nothing to compare. */
+bool module_same_build(struct Dwfl_Module *module, const char *wanted);
+
 /* "is not there any more", for example. */
 const char *module_state_words(enum module_state state);
 
