@@ -106,6 +106,57 @@ static void print_thread_state(struct printer *p, const struct image_thread *thr
 	print_string(p, "system_call", call);
 }
 
+/* The coroutine that the thread runs. */
+static void print_runs(struct inspection *in, struct printer *p, const struct native_stack *s)
+{
+	const char *function = s && s->type >= 0
+				       ? coro_types_get(in->types, (size_t)s->type)->function
+				       : NULL;
+	char text[32];
+
+	if (function) {
+		print_text(p, ", runs ");
+		print_safe(p, function, 0);
+	}
+	print_string(p, "runs", function);
+	if (s && s->frame != FRAME_NONE)
+		snprintf(text, sizeof(text), "%#llx",
+			 (unsigned long long)in->table.frames[s->frame].addr);
+	print_string(p, "frame", s && s->frame != FRAME_NONE ? text : NULL);
+}
+
+static void print_native_frame(const struct inspection *in, struct printer *p, uint64_t pc)
+{
+	struct symbol found = { 0 };
+
+	symbols_find(in->native.symbols, in->native.pid, pc, &found);
+	print_object(p, NULL);
+	print_text(p, "\n             ");
+	print_safe(p, found.function ? found.function : "?", 0);
+	print_string(p, "function", found.function);
+	print_string(p, "file", found.file);
+	if (found.file) {
+		print_text(p, "  ");
+		print_safe(p, found.file, 0);
+		print_text(p, ":%u", found.line);
+	}
+	print_known(p, "line", NULL, found.file, found.line, NULL);
+	print_object_end(p);
+}
+
+static void print_native_stack(const struct inspection *in, struct printer *p,
+			       const struct native_stack *s)
+{
+	size_t i;
+
+	print_list(p, "stack");
+	for (i = 0; s && i < s->nr_frames; i++)
+		print_native_frame(in, p, s->frames[i].pc);
+	print_list_end(p);
+	if (s && s->nr_frames && !s->is_complete)
+		print_text(p, "\n             (the rest is unknown)");
+}
+
 static void print_threads(struct inspection *in, struct printer *p)
 {
 	size_t i;
@@ -114,11 +165,15 @@ static void print_threads(struct inspection *in, struct printer *p)
 	print_list(p, "threads");
 	for (i = 0; i < in->image->nr_threads; i++) {
 		const struct image_thread *thread = &in->image->threads[i];
+		const struct native_stack *stack = native_stacks_find(&in->native, thread->tid);
 
 		print_row(p);
 		print_integer(p, "tid", "  %7s  ", thread->tid);
 		print_name(p, "name", 15, thread->name);
 		print_thread_state(p, thread);
+		print_runs(in, p, stack);
+		if (in->may_stop)
+			print_native_stack(in, p, stack);
 		print_row_end(p);
 	}
 	print_list_end(p);

@@ -66,6 +66,7 @@ void inspection_free(struct inspection *in)
 	frame_table_release(&in->table);
 	coro_types_free(in->types);
 	kernel_state_close(&in->kernel);
+	native_stacks_release(&in->native);
 	u64map_release(&in->stacks);
 	free(in->waits);
 	free(in->registers);
@@ -308,7 +309,7 @@ static int inspection_stop_threads(struct inspection *in)
 	size_t i, k;
 
 	if (!in->may_stop || in->image->kind != IMAGE_RUNNING ||
-	    image_read_registers(in->image, IMAGE_REGISTERS_STOP, &ignored) < 0)
+	    native_stacks_stop(&in->native, in->image, &ignored) < 0)
 		return 0;
 	in->registers = calloc(in->image->nr_threads * IMAGE_REGISTERS + 1, sizeof(uint64_t));
 	if (!in->registers)
@@ -495,13 +496,19 @@ static int inspection_look_again(struct inspection *in, struct err *err)
 
 static int inspection_judge(struct inspection *in, struct err *err)
 {
-	size_t faults = waits_judge(in);
 	int rc = inspection_stop_threads(in), look;
+	size_t faults;
 
 	if (!rc)
 		rc = inspection_read_threads(in, err);
+	if (!rc && !in->native.stacks)
+		rc = native_stacks_copy(&in->native, in->image);
 	if (!rc)
-		rc = inspection_mark(in);
+		rc = native_stacks_unwind(&in->native, in->image, in->types, &in->table);
+	if (rc < 0)
+		return rc;
+	faults = waits_judge(in);
+	rc = inspection_mark(in);
 	if (rc < 0)
 		return rc;
 	if (in->image->kind == IMAGE_RUNNING && (faults || inspection_count_unreached(in))) {

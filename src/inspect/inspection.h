@@ -15,6 +15,7 @@
 
 #include "inspect/frame_table.h"
 #include "inspect/kernel_state.h"
+#include "inspect/native_stacks.h"
 #include "inspect/waits.h"
 #include "process/process_image.h"
 #include "symbols/coroutine_types.h"
@@ -73,7 +74,8 @@ struct inspection {
 	bool may_stop;       /* set by the caller: threads may be stopped to read their registers */
 	uint64_t *registers; /* of all threads, read while they were stopped */
 	size_t nr_registers; /* 0: not read this way */
-	bool is_busy;        /* threads ran all the time: the kernel's word was not used */
+	struct native_stacks native; /* of the threads, as far as they are known */
+	bool is_busy;                /* threads ran all the time: the kernel's word was not used */
 };
 
 /* @image must outlive it.  NULL after an error. */

@@ -303,6 +303,53 @@ def test_restless(work):
                     fail("restless exit: status %d, %r" % (r.returncode, r.stderr))
 
 
+def wait_blocked(pid):
+    """Until the main thread is blocked in read(2)."""
+    for _ in range(200):
+        with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
+            if f.read().rsplit(")", 1)[1].split()[0] == "S":
+                return
+        time.sleep(0.02)
+
+
+def looks_at_blocked(pid, where):
+    """Live with a stop, live without (as root the registers are known), and a core file."""
+    yield "stop", why("-p", str(pid), "--stacks")
+    if os.geteuid() == 0:
+        yield "no stop", why("-p", str(pid))
+    if shutil.which("gcore"):
+        subprocess.run(["gcore", "-o", os.path.join(where, "core"), str(pid)], capture_output=True, timeout=120, check=False)
+        name = os.path.join(where, "core.%d" % pid)
+        if os.path.exists(name):
+            yield "core", why(name, "--stacks")
+
+
+def check_blocked(label, how, found, target, lines):
+    thread = found["threads"][0]
+    check_stacks(label, found, target, lines)
+    if "stack" in thread and "main" not in [s["function"] for s in thread["stack"]]:
+        fail("%s: main is not in the native stack: %s" % (label, [s["function"] for s in thread["stack"]]))
+    if how == "idle":
+        if thread["runs"] is not None or found["running"]:
+            fail("%s: runs %r" % (label, thread["runs"]))
+    elif "no stop" not in label or thread["runs"]:
+        if thread["runs"] != "blocks" or not thread["frame"] or found["running"] != 1:
+            fail("%s: runs %r, frame %r, %d running" % (label, thread["runs"], thread["frame"], found["running"]))
+
+
+def test_blocked(work):
+    """Which coroutine a thread runs, and native stacks."""
+    lines = markers("blocked.cpp", "tasks.h")
+    for compiler, flags, _ in variants():
+        path = build(work, "blocked", compiler, flags)
+        for how in ("read", "idle") if path else ():
+            label = "blocked %s, %s %s" % (how, compiler, " ".join(flags))
+            with Target(path, args=(how,)) as target, tempfile.TemporaryDirectory() as where:
+                wait_blocked(target.process.pid)
+                for kind, found in looks_at_blocked(target.process.pid, where):
+                    check_blocked("%s, %s" % (label, kind), how, found, target, lines)
+
+
 def test_gate(work):
     path = build(work, "forgotten", "g++", ["-O2", "-g"])
     with Target(path) as target:
@@ -334,6 +381,7 @@ def main():
         test_forgotten(work)
         test_hidden(work)
         test_restless(work)
+        test_blocked(work)
         test_gate(work)
         test_errors()
     print("%d faults" % len(faults))
