@@ -179,7 +179,7 @@ static const struct opt options[] = {
 	  OPT_NAME(struct why_options, debug_dir) },
 	{ 0, "fail-on", "LIST", "exit 1 on these verdicts, if strong or proven; or all",
 	  OPT_CALL(struct why_options, fails, why_parse_fail_on) },
-	{ 0, "stacks", NULL, "stop the threads briefly, to read their registers",
+	{ 0, "stacks", NULL, "stop the threads briefly and print their native stacks",
 	  OPT_FLAG(struct why_options, stacks) },
 	{ 0, "all", NULL, "print all groups", OPT_FLAG(struct why_options, all) },
 	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct why_options, json) },
