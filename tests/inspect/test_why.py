@@ -326,15 +326,17 @@ def looks_at_blocked(pid, where):
 
 def check_blocked(label, how, found, target, lines):
     thread = found["threads"][0]
+    # Without BPF nothing may be known.
+    if how == "read" and label.endswith("no stop") and not thread["runs"]:
+        return
     check_stacks(label, found, target, lines)
     if "stack" in thread and "main" not in [s["function"] for s in thread["stack"]]:
         fail("%s: main is not in the native stack: %s" % (label, [s["function"] for s in thread["stack"]]))
     if how == "idle":
         if thread["runs"] is not None or found["running"]:
             fail("%s: runs %r" % (label, thread["runs"]))
-    elif "no stop" not in label or thread["runs"]:
-        if thread["runs"] != "blocks" or not thread["frame"] or found["running"] != 1:
-            fail("%s: runs %r, frame %r, %d running" % (label, thread["runs"], thread["frame"], found["running"]))
+    elif thread["runs"] != "blocks" or not thread["frame"] or found["running"] != 1:
+        fail("%s: runs %r, frame %r, %d running" % (label, thread["runs"], thread["frame"], found["running"]))
 
 
 def test_blocked(work):
