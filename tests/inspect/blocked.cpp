@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // blocked.cpp - a coroutine that blocks its thread, and threads that only look as if they ran one.
 //
-//	blocked read | idle
+//	blocked read | child | idle
 #include "tasks.h"
 
 #include <cstring>
@@ -24,9 +24,14 @@ static Task<> blocks(int fd)
 		;
 }
 
-__attribute__((noinline)) static void run_one(int fd)
+static Task<> awaits(int fd)
 {
-	auto task = blocks(fd).detach();
+	co_await blocks(fd); // @awaits
+}
+
+__attribute__((noinline)) static void run_one(Task<> made)
+{
+	auto task = made.detach();
 
 	task.resume();
 	gate.open_one();
@@ -67,7 +72,11 @@ int main(int argc, char **argv)
 	if (how == "read") {
 		expect(0, "waits");
 		ready();
-		run_one(ends[0]);
+		run_one(blocks(ends[0]));
+	} else if (how == "child") {
+		expect(1, "awaits");
+		ready();
+		run_one(awaits(ends[0]));
 	} else {
 		expect(8, "waits");
 		make_dirt();

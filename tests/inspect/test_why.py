@@ -327,7 +327,7 @@ def looks_at_blocked(pid, where):
 def check_blocked(label, how, found, target, lines):
     thread = found["threads"][0]
     # Without BPF nothing may be known.
-    if how == "read" and label.endswith("no stop") and not thread["runs"]:
+    if how != "idle" and label.endswith("no stop") and not thread["runs"]:
         return
     check_stacks(label, found, target, lines)
     if "stack" in thread and "main" not in [s["function"] for s in thread["stack"]]:
@@ -344,7 +344,7 @@ def test_blocked(work):
     lines = markers("blocked.cpp", "tasks.h")
     for compiler, flags, _ in variants():
         path = build(work, "blocked", compiler, flags)
-        for how in ("read", "idle") if path else ():
+        for how in ("read", "child", "idle") if path else ():
             label = "blocked %s, %s %s" % (how, compiler, " ".join(flags))
             with Target(path, args=(how,)) as target, tempfile.TemporaryDirectory() as where:
                 wait_blocked(target.process.pid)
