@@ -2,7 +2,7 @@
 // main.ts - starts the page of `mem html`.
 
 import { startStaticPage } from "../ui/static_page.ts";
-import { MemoryPage } from "./memory_page.ts";
+import { buildMemoryPage } from "./memory_page.ts";
 import type { MemoryData } from "./types.ts";
 
-void startStaticPage<MemoryData>("corotracer mem html", (root, data) => new MemoryPage(root, data));
+void startStaticPage<MemoryData>("corotracer mem html", buildMemoryPage);

@@ -4,17 +4,11 @@
 import { h, replace, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { viewHref } from "../base/route.ts";
+import { shownOf, tablePart, type PagePart } from "../ui/part_page.ts";
 import { bar, empty, panel, type Panel } from "../ui/parts.ts";
 import { matches, SortTable, type SortColumn } from "../ui/sort_table.ts";
 import { heatKey, heatMap } from "./heat_map.ts";
 import type { Counts, Field, MemoryData, Owner, SharedField, SharedLine, SourceLine, Thread } from "./types.ts";
-
-export interface PagePart {
-	view: string;
-	label: string;             // in the list of parts
-	el: HTMLElement;
-	filter(words: readonly string[]): void;
-}
 
 const percent = (part: number, whole: number) => (whole > 0 ? (100 * part) / whole : 0);
 
@@ -27,16 +21,7 @@ function place(file: string | null, line: number): string {
 	return file === null ? "" : `${file}:${line}`;
 }
 
-// A panel with one table.
-function tablePart<T>(view: string, label: string, title: string, table: SortTable<T>, nr: number, of: number, name: string): PagePart {
-	const box = panel(title, { sheet: () => table.sheet(name) });
-	box.el.id = view;
-	box.body.append(table.el);
-	const note = (shown: number) => setText(box.note, shown < nr ? `${fmt.count(shown)} of ${fmt.count(nr)}` :
-		of > nr ? `the ${fmt.count(nr)} most expensive of ${fmt.count(of)}` : "");
-	note(nr);
-	return { view, label, el: box.el, filter: (words) => note(table.filter(words)) };
-}
+const mostOf = (nr: number, of: number) => (of > nr ? `the ${fmt.count(nr)} most expensive of ${fmt.count(of)}` : "");
 
 // ---- caches, threads ----
 
@@ -54,7 +39,7 @@ export function cachesPart(d: MemoryData): PagePart {
 			number("cold", "Cold"), number("capacity", "Capacity"), number("conflict", "Conflict"), number("coherence", "Coherence"),
 		],
 	});
-	const part = tablePart("caches", "Caches", "Caches", table, rows.length, rows.length, "caches");
+	const part = tablePart("caches", "Caches", "Caches", table, rows.length, "caches");
 	return { ...part, filter: () => {} };
 }
 
@@ -86,7 +71,7 @@ export function threadsPart(d: MemoryData): PagePart {
 			number("copies_destroyed", "Copies destroyed", (t) => t.invalidated), number("copies_lost", "Copies lost", (t) => t.lost),
 		],
 	});
-	return tablePart("threads", "Threads", "Threads", table, d.threads.length, d.threads.length, "threads");
+	return tablePart("threads", "Threads", "Threads", table, d.threads.length, "threads");
 }
 
 // ---- types, source lines ----
@@ -122,7 +107,7 @@ export function typesPart(d: MemoryData): PagePart {
 			...countColumns<Owner>(d), sharedColumn<Owner>(), costColumn<Owner>(d.cost),
 		],
 	});
-	return tablePart("types", "Types", "Whose misses they are", table, d.types.length, d.types_of, "types");
+	return tablePart("types", "Types", "Whose misses they are", table, d.types.length, "types", mostOf(d.types.length, d.types_of));
 }
 
 export function sourceLinesPart(d: MemoryData): PagePart {
@@ -137,7 +122,8 @@ export function sourceLinesPart(d: MemoryData): PagePart {
 			...countColumns<SourceLine>(d), costColumn<SourceLine>(d.cost),
 		],
 	});
-	return tablePart("lines", "Source lines", "Source lines", table, d.source_lines.length, d.source_lines_of, "source-lines");
+	return tablePart("lines", "Source lines", "Source lines", table, d.source_lines.length, "source-lines",
+		mostOf(d.source_lines.length, d.source_lines_of));
 }
 
 // ---- layouts ----
@@ -172,7 +158,7 @@ function filterArticles(box: Panel, none: HTMLElement, articles: readonly (reado
 		if (!el.hidden) shown++;
 	}
 	none.hidden = shown > 0;
-	setText(box.note, shown < articles.length ? `${fmt.count(shown)} of ${fmt.count(articles.length)}` : "");
+	setText(box.note, shownOf(shown, articles.length));
 }
 
 export function layoutsPart(d: MemoryData): PagePart | null {
