@@ -9,13 +9,14 @@
 #include "inspect/inspection.h"
 #include "symbols/module.h"
 #include "why_launch.h"
+#include "why_page.h"
 
 #define GROUPS_SHOWN 10
 
 struct why_options {
 	uint32_t pid;
 	bool json, all, stacks;
-	const char *exe, *save, *debug_dir;
+	const char *exe, *save, *debug_dir, *html;
 	uint32_t fails; /* bit v: verdict v is a failure */
 	uint64_t hang_ns, after_ns;
 };
@@ -73,6 +74,8 @@ static int why_print(struct inspection *in, const struct why_options *o)
 	struct printer p;
 	int rc;
 
+	if (o->html && !o->json)
+		return why_gate_hit(in, o->fails) ? EXIT_FAILED : EXIT_OK;
 	printer_begin(&p, stdout, o->json);
 	inspection_print(in, &p, &print);
 	rc = printer_end(&p);
@@ -92,7 +95,8 @@ static int why_look(struct process_image *image, int rc, struct err *err,
 
 	if (in)
 		in->may_stop = o->stacks;
-	if (in && inspection_look(in, err) == 0)
+	if (in && inspection_look(in, err) == 0 &&
+	    (!o->html || why_page_save(in, o->html, err) == 0))
 		status = why_print(in, o);
 	else
 		message_error("why", err);
@@ -142,7 +146,7 @@ static int why_program(char **argv, const struct why_options *o)
 	struct why_launch_options launch = {
 		.hang_ns = o->hang_ns,
 		.after_ns = o->after_ns,
-		.stdout_to_stderr = o->json,
+		.stdout_to_stderr = o->json || (o->html && !strcmp(o->html, "-")),
 	};
 	pid_t pid;
 	int status = EXIT_FAILED;
@@ -182,9 +186,28 @@ static const struct opt options[] = {
 	{ 0, "stacks", NULL, "stop the threads briefly and print their native stacks",
 	  OPT_FLAG(struct why_options, stacks) },
 	{ 0, "all", NULL, "print all groups", OPT_FLAG(struct why_options, all) },
+	{ 0, "html", "FILE", "write a page for a browser; - is standard output",
+	  OPT_NAME(struct why_options, html) },
 	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct why_options, json) },
 	{ .name = NULL },
 };
+
+/* Fail before the look. */
+static int why_check_html(const struct why_options *o)
+{
+	struct err err = { 0 };
+
+	if (o->html && !strcmp(o->html, "-") && o->json) {
+		message_print("why", "cannot write --html and --json both to standard output");
+		fputs("hint: give --html a file\n", stderr);
+		return EXIT_USAGE;
+	}
+	if (o->html && why_page_check(&err) < 0) {
+		message_error("why", &err);
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
 
 static int run_why(int argc, char **argv)
 {
@@ -192,6 +215,9 @@ static int run_why(int argc, char **argv)
 	int first, status = opts_parse(&command_why, &o, argc, argv, &first);
 
 	if (status != OPTS_PARSED)
+		return status;
+	status = why_check_html(&o);
+	if (status != EXIT_OK)
 		return status;
 	if (o.debug_dir)
 		module_set_debug_dir(o.debug_dir);

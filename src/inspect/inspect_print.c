@@ -188,6 +188,7 @@ void inspection_print(struct inspection *in, struct printer *p,
 	print_safe(p, in->image->name, 0);
 	print_text(p, "), %zu threads\n", in->image->nr_threads);
 	print_integer(p, "pid", NULL, in->image->pid);
+	print_string(p, "name", in->image->name);
 	print_count(p, "coroutines", "%s suspended coroutines", in->nr_suspended);
 	print_count(p, "finished", in->nr_finished ? ", %s at their end and not destroyed" : NULL,
 		    in->nr_finished);

@@ -22,7 +22,8 @@
 /* The embedded pages; "index" is the dashboard.  The build has the same list. */
 #define PAGES(PAGE) \
 	PAGE(index) \
-	PAGE(memory)
+	PAGE(memory) \
+	PAGE(why)
 
 /* Replaced by the sections; occurs once in a page. */
 #define PAGE_MARK "<!--corotracer-data-->"

@@ -4,7 +4,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 export const TOOL = process.env.COROTRACER ?? join(ROOT, "build/corotracer");
@@ -51,8 +51,7 @@ export function memoryPage(name, { source = join(ROOT, `tests/memory/layout/corp
 	run(TOOL, "mem", "cc", "-O2", "-g", source, "-o", file(""), "-pthread");
 	run(TOOL, "mem", "run", "-q", "-o", file(".trace"), "--", file(""), ...args);
 	run(TOOL, "mem", "html", "--cache", "L1=32K,8", "--cache", "LL=256K,16", ...options, file(".trace"));
-	const section = /id="ct-data">([^<]*)</.exec(readFileSync(file(".trace.html"), "utf8"))[1];
-	return { html: file(".trace.html"), data: JSON.parse(gunzipSync(Buffer.from(section, "base64"))) };
+	return { html: file(".trace.html"), data: pageData(file(".trace.html")) };
 }
 
 export const ended = (child) => new Promise((done) => (child.exitCode !== null || child.signalCode ? done() : child.once("exit", done)));
@@ -111,4 +110,33 @@ export function hostileTrace() {
 	writeFileSync(trace, lines(events.sort((a, b) => a.ts - b.ts)));
 	writeFileSync(`${trace}.meta`, lines(meta));
 	return trace;
+}
+
+// The page of `why --html` for a program of tests/inspect; data: what `why --json` printed of the same look.
+export async function whyPage(name) {
+	const file = (end) => join(OUT, `${name}${end}`);
+	run("g++", "-std=c++20", "-fcoroutines", "-g", "-O1", join(ROOT, `tests/inspect/${name}.cpp`), "-o", file(""), "-pthread");
+	const program = spawn(file(""), [], { stdio: ["ignore", "pipe", "ignore"] });
+	try {
+		let text = "";
+		program.stdout.on("data", (part) => (text += part));
+		await until(`${name} is ready`, () => /^ready$/m.test(text));
+		const data = JSON.parse(run(TOOL, "why", "--json", "--html", file(".html"), "-p", String(program.pid)));
+		return { html: file(".html"), data };
+	} finally {
+		program.kill("SIGKILL");
+		await ended(program);
+	}
+}
+
+// The object in a page with one section, and a copy of the page with another object.
+export function pageData(html) {
+	return JSON.parse(gunzipSync(Buffer.from(/id="ct-data">([^<]*)</.exec(readFileSync(html, "utf8"))[1], "base64")));
+}
+
+export function withData(html, name, data) {
+	const copy = join(OUT, `${name}.html`);
+	const section = gzipSync(JSON.stringify(data)).toString("base64");
+	writeFileSync(copy, readFileSync(html, "utf8").replace(/(id="ct-data">)[^<]*/, `$1${section}`));
+	return copy;
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* why_page.h - `corotracer why --html`: the result as one page for a browser. */
+#ifndef TOOL_WHY_PAGE_H
+#define TOOL_WHY_PAGE_H
+
+#include "base/err.h"
+#include "inspect/inspection.h"
+
+/* Negative if this build has no pages: to be called before a long look. */
+int why_page_check(struct err *err);
+
+/* Write the object of `why --json` as a page to @path ("-": standard output), and say so. */
+int why_page_save(struct inspection *in, const char *path, struct err *err);
+
+#endif
