@@ -20,8 +20,8 @@
 #include "page/bundle.h"
 
 /* The embedded pages; "index" is the dashboard.  The build has the same list. */
-#define PAGES(PAGE) \
-	PAGE(index) \
+#define PAGES(PAGE)  \
+	PAGE(index)  \
 	PAGE(memory) \
 	PAGE(why)
 

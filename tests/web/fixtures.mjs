@@ -112,7 +112,8 @@ export function hostileTrace() {
 	return trace;
 }
 
-// The page of `why --html` for a program of tests/inspect; data: what `why --json` printed of the same look.
+// The page of `why --html` for a program of tests/inspect; data: what `why --json` printed of the same look;
+// core: the process, saved.
 export async function whyPage(name) {
 	const file = (end) => join(OUT, `${name}${end}`);
 	run("g++", "-std=c++20", "-fcoroutines", "-g", "-O1", join(ROOT, `tests/inspect/${name}.cpp`), "-o", file(""), "-pthread");
@@ -122,7 +123,8 @@ export async function whyPage(name) {
 		program.stdout.on("data", (part) => (text += part));
 		await until(`${name} is ready`, () => /^ready$/m.test(text));
 		const data = JSON.parse(run(TOOL, "why", "--json", "--html", file(".html"), "-p", String(program.pid)));
-		return { html: file(".html"), data };
+		run(TOOL, "why", "--save", file(".core"), "-p", String(program.pid));
+		return { html: file(".html"), data, core: file(".core") };
 	} finally {
 		program.kill("SIGKILL");
 		await ended(program);

@@ -2,9 +2,11 @@
 // test_why.mjs - the page of `why --html` in a real browser: tree, groups, threads and filter against its data.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { csv, openFile, painted, withBrowser } from "./browser.mjs";
-import { freshOut, HOSTILE, OUT, pageData, whyPage, withData } from "./fixtures.mjs";
+import { freshOut, HOSTILE, OUT, pageData, TOOL, whyPage, withData } from "./fixtures.mjs";
 
 let browser;
 let finish;
@@ -64,6 +66,25 @@ const sorted = (list) => list.map((x) => JSON.stringify(x)).sort();
 test("the page has the object of --json", () => {
 	for (const { html, data } of [stacks, forgotten]) assert.deepEqual(pageData(html), data);
 	assert.equal(stacks.data.name, "stacks");
+});
+
+test("the command prints one line; a page that cannot be written leaves the old file", () => {
+	const why = (...args) => spawnSync(TOOL, ["why", stacks.core, ...args], { encoding: "utf8", timeout: 120_000 });
+	const file = join(OUT, "saved.html");
+	const made = why("--html", file);
+	assert.deepEqual([made.status, made.stdout], [0, ""]);
+	assert.match(made.stderr, /^corotracer why: 24 suspended coroutines in 8 groups; wrote '.*saved.html'\n$/);
+	const printed = why("--html", "-");
+	assert.deepEqual([printed.status, printed.stderr], [0, ""]);
+	assert.equal(printed.stdout, readFileSync(file, "utf8"), "the same look gives the same page");
+	assert.equal(why("--html", "-", "--json").status, 2);
+	assert.equal(why("--html", join(OUT, "none", "x.html")).status, 1);
+	writeFileSync(file, "old");
+	const full = spawnSync("bash", ["-c", "ulimit -f 8; trap '' XFSZ; exec \"$@\"", "_", TOOL, "why", stacks.core, "--html", file], { encoding: "utf8", timeout: 120_000 });
+	assert.equal(full.status, 1);
+	assert.match(full.stderr, /cannot write .*\nhint: /);
+	assert.equal(readFileSync(file, "utf8"), "old");
+	assert.deepEqual(readdirSync(OUT).filter((name) => name.includes("saved.html") && name !== "saved.html"), []);
 });
 
 test("the tree merges all stacks from the root, and opens and closes", async () => {
