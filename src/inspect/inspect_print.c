@@ -3,6 +3,7 @@
 #include "inspect/inspect_print.h"
 
 #include "base/text.h"
+#include "inspect/tokio_groups.h"
 #include "inspect/wait_text.h"
 #include "process/system_calls.h"
 
@@ -27,9 +28,10 @@ static void print_level(struct inspection *in, struct printer *p, uint32_t level
 	if (place.is_initial)
 		print_text(p, "  (not started)");
 	else if (place.file && !place.is_exact)
-		print_text(p, "  (the function; the line of the co_await is unknown)");
+		print_text(p, "  (the function; the line of the %s is unknown)",
+			   in->levels[level].rust ? ".await" : "co_await");
 	else if (is_leaf && place.awaits) {
-		print_text(p, "  co_await ");
+		print_text(p, in->levels[level].rust ? "  awaits " : "  co_await ");
 		print_safe(p, place.awaits, 60);
 	}
 	if (place.awaits)
@@ -50,6 +52,12 @@ static void print_stack(struct inspection *in, struct printer *p, uint32_t stack
 	print_list_end(p);
 }
 
+static uint64_t group_member(const struct inspection *in, const struct inspect_group *g, size_t i)
+{
+	return g->is_tokio ? in->tokio.tasks[g->first + i].addr
+			   : in->table.frames[in->members[g->first + i]].addr;
+}
+
 static void print_members(const struct inspection *in, struct printer *p,
 			  const struct inspect_group *g)
 {
@@ -59,8 +67,7 @@ static void print_members(const struct inspection *in, struct printer *p,
 	for (i = 0; p->is_json && i < g->count; i++) {
 		char text[32];
 
-		snprintf(text, sizeof(text), "%#llx",
-			 (unsigned long long)in->table.frames[in->members[g->first + i]].addr);
+		snprintf(text, sizeof(text), "%#llx", (unsigned long long)group_member(in, g, i));
 		jw_string(&p->json, text);
 	}
 	print_list_end(p);

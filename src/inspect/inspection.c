@@ -12,6 +12,7 @@
 #include "inspect/frame_links.h"
 #include "inspect/frame_marks.h"
 #include "inspect/frame_scan.h"
+#include "inspect/tokio_groups.h"
 #include "inspect/verdicts.h"
 
 #define DEPTH_MAX      100000
@@ -64,6 +65,7 @@ void inspection_free(struct inspection *in)
 	if (!in)
 		return;
 	frame_table_release(&in->table);
+	tokio_tasks_release(&in->tokio);
 	coro_types_free(in->types);
 	kernel_state_close(&in->kernel);
 	native_stacks_release(&in->native);
@@ -102,8 +104,8 @@ static uint32_t level_intern(struct inspection *in, const struct coro_frame *f, 
 		if (!*slot)
 			break;
 		known = &in->levels[*slot - 1];
-		if (known->parent == parent && known->type == f->type && known->index == f->index &&
-		    known->is_read == f->is_read)
+		if (!known->rust && known->parent == parent && known->type == f->type &&
+		    known->index == f->index && known->is_read == f->is_read)
 			return (uint32_t)*slot;
 	}
 	if (in->nr_levels == in->room_levels) {
@@ -598,11 +600,16 @@ int inspection_look(struct inspection *in, struct err *err)
 		rc = stacks_resolve(in);
 	if (!rc)
 		rc = groups_make(in);
+	if (!rc)
+		rc = tokio_tasks_read(&in->tokio, in->image, in->types);
+	if (!rc)
+		rc = tokio_groups_make(in);
 	if (rc < 0)
 		return err->code ? err->code
 				 : err_set(err, rc, "no memory to inspect process %d",
 					   (int)in->image->pid);
 	inspection_count(in);
+	tokio_tasks_count(in);
 	groups_sort(in);
 	return 0;
 }
@@ -667,14 +674,19 @@ const char *inspect_confidence_name(enum inspect_confidence confidence)
 struct inspect_place inspection_place(struct inspection *in, uint32_t level)
 {
 	const struct inspect_level *l = &in->levels[level];
-	const struct coro_type *type = coro_types_get(in->types, l->type);
-	const struct coro_point *point = l->is_read ? coro_type_point(type, l->index) : NULL;
-	struct inspect_place place = {
+	const struct coro_type *type;
+	const struct coro_point *point;
+	struct inspect_place place;
+
+	if (l->rust)
+		return tokio_place(l->rust);
+	type = coro_types_get(in->types, l->type);
+	point = l->is_read ? coro_type_point(type, l->index) : NULL;
+	place = (struct inspect_place){
 		.function = type->function,
 		.file = type->file,
 		.line = type->line,
 	};
-
 	if (point && point->file) {
 		place.file = point->file;
 		place.line = point->line;

@@ -16,6 +16,7 @@
 #include "inspect/frame_table.h"
 #include "inspect/kernel_state.h"
 #include "inspect/native_stacks.h"
+#include "inspect/tokio_tasks.h"
 #include "inspect/waits.h"
 #include "process/process_image.h"
 #include "symbols/coroutine_types.h"
@@ -45,14 +46,16 @@ struct inspect_level {
 	uint32_t index;  /* resume index */
 	bool is_read;    /* the index is known */
 	uint32_t depth;
+	const struct rust_place *rust; /* of a Tokio task; NULL: a C++ coroutine */
 };
 
 struct inspect_group {
 	uint32_t stack; /* number of the innermost level */
+	bool is_tokio;  /* its members are tasks of Tokio */
 	enum inspect_verdict verdict;
 	enum inspect_confidence confidence;
 	uint64_t bytes;      /* of all frames of its stacks */
-	size_t first, count; /* in members */
+	size_t first, count; /* in members; of tasks: in tokio.tasks */
 	const char *reason;  /* why the verdict; NULL: none */
 	const char *doubt;   /* why it is not proven; NULL: it is, or nothing is wrong */
 };
@@ -61,6 +64,7 @@ struct inspection {
 	struct process_image *image;
 	struct coro_types *types;
 	struct frame_table table;
+	struct tokio_tasks tokio;
 	struct frame_wait *waits; /* per frame: what it waits for */
 	struct kernel_state kernel;
 	struct inspect_level *levels;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "inspect/tokio_groups.h"
+
 #define DESCRIPTORS_SHOWN 5   /* in text */
 #define DESCRIPTORS_JSON  100 /* in JSON */
 
@@ -109,9 +111,11 @@ static void print_descriptors(struct inspection *in, struct printer *p,
 void print_waits_for(struct inspection *in, struct printer *p, const struct inspect_group *g)
 {
 	struct inspect_place place = inspection_place(in, g->stack);
-	size_t nr = group_count_descriptors(in, g);
+	size_t nr = g->is_tokio ? 0 : group_count_descriptors(in, g);
 
-	if (nr) {
+	if (g->is_tokio && !place.is_initial) {
+		print_tokio_wait(in, p, g);
+	} else if (nr) {
 		print_descriptors(in, p, g, nr);
 	} else if (place.is_initial) {
 		print_object(p, "waits_for");

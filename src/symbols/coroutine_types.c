@@ -265,6 +265,13 @@ int coro_types_add(struct coro_types *types, const struct symbol_module *module,
 
 /* ---- lookups ---------------------------------------------------------------- */
 
+struct Dwfl_Module *coro_types_module(struct coro_types *types, size_t number)
+{
+	if (number >= types->nr_modules || !module_file_ready(&types->modules[number].file))
+		return NULL;
+	return types->modules[number].file.dwfl_module;
+}
+
 size_t coro_types_count(const struct coro_types *types)
 {
 	return types->nr;

@@ -87,6 +87,9 @@ struct coro_types *coro_types_new(void);
 int coro_types_add(struct coro_types *types, const struct symbol_module *module,
 		   const char *open_path);
 
+/* The module that was added as number @number; NULL: there is none, or it cannot be read. */
+struct Dwfl_Module *coro_types_module(struct coro_types *types, size_t number);
+
 /* The number of coroutine functions. */
 size_t coro_types_count(const struct coro_types *types);
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* tokio_groups.c - group Tokio's tasks by their stacks, and say what they wait for. */
+#include "inspect/tokio_groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* The level with that place and parent, searched among the levels of tasks; 0: no memory. */
+static uint32_t tokio_level(struct inspection *in, size_t first, const struct rust_place *place,
+			    uint32_t parent)
+{
+	size_t i;
+
+	for (i = first; i < in->nr_levels; i++) {
+		if (in->levels[i].rust == place && in->levels[i].parent == parent)
+			return (uint32_t)i + 1;
+	}
+	if (in->nr_levels == in->room_levels) {
+		size_t room = in->room_levels ? in->room_levels * 2 : 64;
+		struct inspect_level *more = reallocarray(in->levels, room, sizeof(*more));
+
+		if (!more)
+			return 0;
+		in->levels = more;
+		in->room_levels = room;
+	}
+	in->levels[in->nr_levels++] = (struct inspect_level){
+		.parent = parent,
+		.rust = place,
+		.depth = parent ? in->levels[parent - 1].depth + 1 : 1,
+	};
+	return (uint32_t)in->nr_levels;
+}
+
+static int task_by_stack(const void *a, const void *b)
+{
+	const struct tokio_task *x = a, *y = b;
+
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int tokio_stacks_resolve(struct inspection *in)
+{
+	size_t first = in->nr_levels, i, at;
+
+	for (i = 0; i < in->tokio.nr; i++) {
+		struct tokio_task *task = &in->tokio.tasks[i];
+
+		for (at = 0; at < task->places->nr; at++) {
+			task->stack = tokio_level(in, first, task->places->places[at], task->stack);
+			if (!task->stack)
+				return -ENOMEM;
+		}
+	}
+	if (in->tokio.nr)
+		qsort(in->tokio.tasks, in->tokio.nr, sizeof(*in->tokio.tasks), task_by_stack);
+	return 0;
+}
+
+int tokio_groups_make(struct inspection *in)
+{
+	const struct tokio_task *tasks = in->tokio.tasks;
+	struct inspect_group *more, *g = NULL;
+	size_t i;
+
+	if (tokio_stacks_resolve(in) < 0)
+		return -ENOMEM;
+	more = reallocarray(in->groups, in->nr_groups + in->tokio.nr + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	in->groups = more;
+	for (i = 0; i < in->tokio.nr; i++) {
+		if (!i || tasks[i].stack != tasks[i - 1].stack) {
+			g = &in->groups[in->nr_groups++];
+			*g = (struct inspect_group){
+				.stack = tasks[i].stack - 1,
+				.is_tokio = true,
+				.first = i,
+			};
+		}
+		g->count++;
+		g->bytes += rust_futures_type(in->tokio.futures, tasks[i].type)->size;
+	}
+	return 0;
+}
+
+void tokio_tasks_count(struct inspection *in)
+{
+	in->nr_suspended += in->tokio.nr;
+	in->nr_running += in->tokio.nr_running;
+	in->nr_changed += in->tokio.nr_changed;
+}
+
+struct inspect_place tokio_place(const struct rust_place *place)
+{
+	return (struct inspect_place){
+		.function = place->function,
+		.file = place->file,
+		.line = place->line,
+		.is_exact = place->is_exact,
+		.is_initial = place->is_initial,
+		.awaits = place->awaits,
+	};
+}
+
+/* The earliest deadline of the group, in seconds from now; a core file has no now. */
+static void print_tokio_deadline(struct inspection *in, struct printer *p,
+				 const struct inspect_group *g)
+{
+	struct timespec now;
+	double first = 0;
+	bool has = false;
+	size_t i;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (i = 0; in->image->kind == IMAGE_RUNNING && i < g->count; i++) {
+		const struct rust_wait *wait = &in->tokio.tasks[g->first + i].places->wait;
+		double left = (double)(wait->seconds - now.tv_sec) +
+			      ((double)wait->nanoseconds - (double)now.tv_nsec) / 1e9;
+
+		if (!wait->has_deadline || (has && left >= first))
+			continue;
+		first = left;
+		has = true;
+	}
+	if (has && first >= 0)
+		print_text(p, ", the first in %.1f s", first);
+	else if (has)
+		print_text(p, ", the first was due %.1f s ago", -first);
+	if (has && p->is_json)
+		print_integer(p, "due_in_ms", NULL, (int64_t)(first * 1000));
+}
+
+void print_tokio_wait(struct inspection *in, struct printer *p, const struct inspect_group *g)
+{
+	const struct rust_wait *wait = &in->tokio.tasks[g->first].places->wait;
+	struct inspect_place place = inspection_place(in, g->stack);
+	char text[32];
+
+	if (!wait->kind && !place.awaits) {
+		print_string(p, "waits_for", NULL);
+		return;
+	}
+	print_object(p, "waits_for");
+	print_string(p, "kind", wait->kind ? wait->kind : "awaiter");
+	print_string(p, "type", wait->kind ? wait->type : place.awaits);
+	if (wait->kind)
+		print_text(p, "   waits for: %s", wait->kind);
+	print_tokio_deadline(in, p, g);
+	if (wait->object && g->count == 1) {
+		snprintf(text, sizeof(text), "%#llx", (unsigned long long)wait->object);
+		print_text(p, " %s", text);
+		print_string(p, "task", text);
+	}
+	if (wait->kind)
+		print_text(p, "\n");
+	print_object_end(p);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* tokio_tasks.c - find Tokio's tasks in the memory of a process. */
+#include "inspect/tokio_tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/u64map.h"
+
+/* Bits of a task's state; the rest counts references.  The same since Tokio 1.0. */
+#define TASK_RUNNING  1u
+#define TASK_COMPLETE 2u
+#define TASK_REF_ONE  64u
+#define TASK_REFS_MAX ((uint64_t)1 << 24) /* more: memory that was freed */
+
+#define PIECE_SIZE    ((size_t)1 << 20)
+#define READ_ONLY_MAX ((uint64_t)256 << 20)
+
+struct task_scanner {
+	struct process_image *image;
+	struct tokio_tasks *tasks;
+	struct u64map polls;   /* address of a poll function to 1 + number of its type */
+	struct u64map vtables; /* address of a table to 1 + number of its type */
+	uint64_t low, high;    /* of tables */
+};
+
+static bool task_memory_read(void *arg, uint64_t addr, void *buf, size_t size)
+{
+	const struct process_image *image = arg;
+
+	return image_read(image, addr, buf, size) == (ssize_t)size;
+}
+
+/* ---- tables of functions ----------------------------------------------------------- */
+
+static int scan_tables_in(struct task_scanner *s, const uint64_t *words, size_t nr, uint64_t addr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		uint64_t type, table;
+
+		if (!words[i] || !u64map_get(&s->polls, words[i], &type))
+			continue;
+		table = addr + i * 8 - rust_futures_type(s->tasks->futures, type - 1)->poll_offset;
+		if (u64map_put(&s->vtables, table, type) < 0)
+			return -ENOMEM;
+		s->low = table < s->low ? table : s->low;
+		s->high = table > s->high ? table : s->high;
+	}
+	return 0;
+}
+
+static int scan_tables(struct task_scanner *s)
+{
+	uint64_t *words = malloc(PIECE_SIZE), left = READ_ONLY_MAX;
+	size_t i;
+	int rc = words ? 0 : -ENOMEM;
+
+	for (i = 0; !rc && i < s->image->nr_ranges; i++) {
+		const struct image_range *range = &s->image->ranges[i];
+		uint64_t at;
+
+		if (!range->can_read || range->can_write || range->can_execute || !range->path ||
+		    range->path[0] != '/')
+			continue;
+		for (at = range->start; !rc && at < range->end && left >= PIECE_SIZE;
+		     at += PIECE_SIZE, left -= PIECE_SIZE) {
+			uint64_t size = range->end - at < PIECE_SIZE ? range->end - at : PIECE_SIZE;
+			ssize_t got = image_read(s->image, at, words, (size_t)size);
+
+			if (got > 0)
+				rc = scan_tables_in(s, words, (size_t)got / 8, at);
+		}
+	}
+	free(words);
+	return rc;
+}
+
+/* ---- tasks -------------------------------------------------------------------------- */
+
+static bool task_state_is_sane(uint64_t state)
+{
+	return state >= TASK_REF_ONE && state / TASK_REF_ONE < TASK_REFS_MAX;
+}
+
+static int task_add(struct task_scanner *s, uint64_t addr, uint32_t type)
+{
+	struct tokio_tasks *t = s->tasks;
+	const struct rust_task_type *layout = rust_futures_type(t->futures, type);
+	struct tokio_task task = { .addr = addr, .type = type };
+
+	if (!layout->size || addr % layout->alignment ||
+	    !task_memory_read(s->image, addr + layout->state_offset, &task.state, 8) ||
+	    !task_state_is_sane(task.state) || (task.state & TASK_COMPLETE))
+		return 0;
+	if (task.state & TASK_RUNNING) {
+		t->nr_running++;
+		return 0;
+	}
+	if (t->nr == t->room) {
+		size_t room = t->room ? t->room * 2 : 64;
+		struct tokio_task *more = reallocarray(t->tasks, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		t->tasks = more;
+		t->room = room;
+	}
+	t->tasks[t->nr++] = task;
+	return 0;
+}
+
+static bool task_range_is_stack(const struct process_image *image, const struct image_range *range)
+{
+	size_t i;
+
+	if (range->path && !strncmp(range->path, "[stack", 6))
+		return true;
+	for (i = 0; i < image->nr_threads; i++) {
+		if (image->threads[i].sp >= range->start && image->threads[i].sp < range->end)
+			return true;
+	}
+	return false;
+}
+
+static int scan_tasks_in(void *arg, const struct image_range *range, uint64_t addr,
+			 const void *data, size_t size)
+{
+	struct task_scanner *s = arg;
+	const uint64_t *words = data;
+	size_t i;
+	int rc = 0;
+
+	if (task_range_is_stack(s->image, range))
+		return 0;
+	for (i = 0; !rc && i < size / 8; i++) {
+		uint64_t type;
+
+		if (words[i] < s->low || words[i] > s->high ||
+		    !u64map_get(&s->vtables, words[i], &type))
+			continue;
+		type--;
+		rc = task_add(
+			s, addr + i * 8 - rust_futures_type(s->tasks->futures, type)->vtable_offset,
+			(uint32_t)type);
+	}
+	return rc;
+}
+
+/* Read the futures, and the header again: a task that has changed was running. */
+static int tasks_read_futures(struct task_scanner *s)
+{
+	struct tokio_tasks *t = s->tasks;
+	size_t i, kept = 0;
+
+	for (i = 0; i < t->nr; i++) {
+		struct tokio_task task = t->tasks[i];
+		const struct rust_task_type *layout = rust_futures_type(t->futures, task.type);
+		struct rust_stack *places = malloc(sizeof(*places));
+		uint64_t state = 0, table = 0, type = 0;
+		bool is_valid;
+
+		if (!places) {
+			t->nr = kept;
+			return -ENOMEM;
+		}
+		is_valid = rust_futures_read(t->futures, task.type, task.addr, task_memory_read,
+					     s->image, places);
+		if (!is_valid || places->is_finished ||
+		    !task_memory_read(s->image, task.addr + layout->state_offset, &state, 8) ||
+		    !task_memory_read(s->image, task.addr + layout->vtable_offset, &table, 8) ||
+		    !u64map_get(&s->vtables, table, &type) || type - 1 != task.type ||
+		    ((state ^ task.state) & (TASK_RUNNING | TASK_COMPLETE))) {
+			t->nr_changed++;
+			free(places);
+			continue;
+		}
+		task.places = places;
+		t->tasks[kept++] = task;
+	}
+	t->nr = kept;
+	return 0;
+}
+
+/* ---- all of it ----------------------------------------------------------------------- */
+
+static int tasks_find(struct task_scanner *s)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < rust_futures_count(s->tasks->futures); i++)
+		rc = u64map_put(&s->polls, rust_futures_type(s->tasks->futures, i)->poll, i + 1);
+	if (!rc && i)
+		rc = scan_tables(s);
+	if (!rc && s->low <= s->high)
+		rc = image_visit(s->image, scan_tasks_in, s);
+	return rc ? rc : tasks_read_futures(s);
+}
+
+int tokio_tasks_read(struct tokio_tasks *t, struct process_image *image, struct coro_types *types)
+{
+	struct task_scanner s = { .image = image, .tasks = t, .low = UINT64_MAX };
+	size_t i;
+	int rc;
+
+	t->futures = rust_futures_new();
+	rc = t->futures ? 0 : -ENOMEM;
+	for (i = 0; !rc && i < image->nr_modules; i++) {
+		struct Dwfl_Module *module = coro_types_module(types, i);
+
+		if (module)
+			rc = rust_futures_add(t->futures, module);
+	}
+	if (!rc)
+		rc = tasks_find(&s);
+	u64map_release(&s.polls);
+	u64map_release(&s.vtables);
+	return rc;
+}
+
+void tokio_tasks_release(struct tokio_tasks *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr; i++)
+		free(t->tasks[i].places);
+	free(t->tasks);
+	rust_futures_free(t->futures);
+	*t = (struct tokio_tasks){ 0 };
+}

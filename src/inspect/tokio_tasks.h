@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tokio_tasks.h - the suspended tasks of a Rust program with Tokio.
+ *
+ * The tables of functions that contain a known poll function are searched in the read-only data of
+ * the modules, the tasks that point to such a table in writable memory.
+ */
+#ifndef INSPECT_TOKIO_TASKS_H
+#define INSPECT_TOKIO_TASKS_H
+
+#include "process/process_image.h"
+#include "symbols/coroutine_types.h"
+#include "symbols/rust_futures.h"
+
+struct tokio_task {
+	uint64_t addr; /* of the header */
+	uint32_t type; /* number for rust_futures_type() */
+	uint64_t state;
+	uint32_t stack; /* 1 + number of its innermost level, for the caller */
+	struct rust_stack *places;
+};
+
+/* All zero: none. */
+struct tokio_tasks {
+	struct rust_futures *futures;
+	struct tokio_task *tasks; /* suspended ones, sorted by address */
+	size_t nr, room;
+	size_t nr_running, nr_changed;
+};
+
+/* Find all tasks.  0 or a negative errno. */
+int tokio_tasks_read(struct tokio_tasks *t, struct process_image *image, struct coro_types *types);
+
+void tokio_tasks_release(struct tokio_tasks *t);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rust_futures.h - Tokio's tasks and the futures in them, from the DWARF of a program.
+ *
+ * A task is a `Cell<T, S>` in memory: a header with the address of a table of functions, one of
+ * which is tokio::runtime::task::raw::poll<T, S>, and the future T.  The future of an async
+ * function is a struct with a state and a variant per .await; the variant has the line of the
+ * .await and the awaited future, `__awaitee`.  All offsets come from DWARF: they differ between
+ * versions.
+ */
+#ifndef SYMBOLS_RUST_FUTURES_H
+#define SYMBOLS_RUST_FUTURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct Dwfl_Module;
+struct rust_futures;
+
+/* One async function or block.  Strings are valid until rust_futures_free(). */
+struct rust_place {
+	const char *function; /* plain name */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;
+	bool is_exact;      /* the line of the .await */
+	bool is_initial;    /* not polled yet */
+	const char *awaits; /* type of the awaited future, for the innermost place; or NULL */
+};
+
+/* What the innermost future waits for. */
+struct rust_wait {
+	const char *kind; /* "timer", "lock", ...: a constant; NULL: unknown */
+	const char *type; /* of the future that says so */
+	bool has_deadline;
+	int64_t seconds; /* of CLOCK_MONOTONIC */
+	uint32_t nanoseconds;
+	uint64_t object; /* address of the task that it joins; 0: none */
+	int fd;          /* -1: none */
+};
+
+#define RUST_DEPTH_MAX 64
+
+struct rust_stack {
+	const struct rust_place *places[RUST_DEPTH_MAX]; /* outermost first; equal places: equal
+							    pointers */
+	size_t nr;
+	struct rust_wait wait;
+	bool is_finished; /* the future has returned */
+};
+
+/* How a task with a certain future is laid out. */
+struct rust_task_type {
+	uint64_t poll; /* address of its function in the process */
+	uint32_t size; /* of the cell; 0: unknown */
+	uint32_t alignment;
+	uint32_t state_offset, vtable_offset; /* in the cell */
+	uint32_t poll_offset;                 /* in the table of functions */
+};
+
+/* Copies memory of the process; false: not all of it can be read. */
+typedef bool (*rust_reader)(void *arg, uint64_t addr, void *buf, size_t size);
+
+/* NULL: no memory. */
+struct rust_futures *rust_futures_new(void);
+
+/* Find the tasks of a module, which must outlive @rf.  0 or -ENOMEM. */
+int rust_futures_add(struct rust_futures *rf, struct Dwfl_Module *module);
+
+size_t rust_futures_count(const struct rust_futures *rf);
+const struct rust_task_type *rust_futures_type(const struct rust_futures *rf, size_t number);
+
+/* The stack of the task of type @number whose cell is at @cell.  False: it makes no sense. */
+bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, rust_reader read,
+		       void *arg, struct rust_stack *out);
+
+/* A sentence on what could not be read; NULL: no problem. */
+const char *rust_futures_problem(const struct rust_futures *rf);
+
+/* Accepts NULL. */
+void rust_futures_free(struct rust_futures *rf);
+
+#endif
