@@ -190,6 +190,7 @@ void inspection_print(struct inspection *in, struct printer *p,
 		      const struct inspect_print_options *options)
 {
 	size_t i, shown = in->nr_groups;
+	const char *problem;
 
 	print_text(p, "process %d (", (int)in->image->pid);
 	print_safe(p, in->image->name, 0);
@@ -219,7 +220,10 @@ void inspection_print(struct inspection *in, struct printer *p,
 	print_flag(p, "busy",
 		   "\nThreads ran all the time: the state of descriptors was not used.\n",
 		   in->is_busy);
-	if (coro_types_problem(in->types))
-		print_text(p, "\n%s\n", coro_types_problem(in->types));
-	print_string(p, "problem", coro_types_problem(in->types));
+	problem = coro_types_problem(in->types);
+	if (!problem)
+		problem = rust_futures_problem(in->tokio.futures);
+	if (problem)
+		print_text(p, "\n%s\n", problem);
+	print_string(p, "problem", problem);
 }

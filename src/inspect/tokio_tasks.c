@@ -34,7 +34,8 @@ static bool task_memory_read(void *arg, uint64_t addr, void *buf, size_t size)
 
 /* ---- tables of functions ----------------------------------------------------------- */
 
-static int scan_tables_in(struct task_scanner *s, const uint64_t *words, size_t nr, uint64_t addr)
+static int task_tables_scan_in(struct task_scanner *s, const uint64_t *words, size_t nr,
+			       uint64_t addr)
 {
 	size_t i;
 
@@ -52,7 +53,7 @@ static int scan_tables_in(struct task_scanner *s, const uint64_t *words, size_t 
 	return 0;
 }
 
-static int scan_tables(struct task_scanner *s)
+static int task_tables_scan(struct task_scanner *s)
 {
 	uint64_t *words = malloc(PIECE_SIZE), left = READ_ONLY_MAX;
 	size_t i;
@@ -71,7 +72,7 @@ static int scan_tables(struct task_scanner *s)
 			ssize_t got = image_read(s->image, at, words, (size_t)size);
 
 			if (got > 0)
-				rc = scan_tables_in(s, words, (size_t)got / 8, at);
+				rc = task_tables_scan_in(s, words, (size_t)got / 8, at);
 		}
 	}
 	free(words);
@@ -125,8 +126,8 @@ static bool task_range_is_stack(const struct process_image *image, const struct 
 	return false;
 }
 
-static int scan_tasks_in(void *arg, const struct image_range *range, uint64_t addr,
-			 const void *data, size_t size)
+static int task_scan_piece(void *arg, const struct image_range *range, uint64_t addr,
+			   const void *data, size_t size)
 {
 	struct task_scanner *s = arg;
 	const uint64_t *words = data;
@@ -194,9 +195,9 @@ static int tasks_find(struct task_scanner *s)
 	for (i = 0; !rc && i < rust_futures_count(s->tasks->futures); i++)
 		rc = u64map_put(&s->polls, rust_futures_type(s->tasks->futures, i)->poll, i + 1);
 	if (!rc && i)
-		rc = scan_tables(s);
+		rc = task_tables_scan(s);
 	if (!rc && s->low <= s->high)
-		rc = image_visit(s->image, scan_tasks_in, s);
+		rc = image_visit(s->image, task_scan_piece, s);
 	return rc ? rc : tasks_read_futures(s);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/path.h"
 #include "base/strtab.h"
+#include "base/u64map.h"
 #include "symbols/rust_dies.h"
 #include "symbols/rust_waits.h"
 
@@ -28,6 +29,7 @@ struct rust_futures {
 	struct rust_entry *entries;
 	size_t nr, room;
 	struct strtab texts;
+	struct u64map paths;        /* address of a type's DIE to 1 + number of its path */
 	struct strtab keys;         /* of places */
 	struct rust_place **places; /* by the number of their key */
 	size_t nr_places;
@@ -44,6 +46,26 @@ static const char *rust_keep(struct rust_futures *rf, const char *text)
 	int64_t number = text ? strtab_intern(&rf->texts, text) : -1;
 
 	return number < 0 ? NULL : strtab_text(&rf->texts, (size_t)number);
+}
+
+/* rust_die_path(), remembered: it searches the unit.  NULL: unknown. */
+static const char *rust_path_of(struct rust_futures *rf, Dwarf_Die *type)
+{
+	uint64_t *slot = u64map_at(&rf->paths, (uint64_t)(uintptr_t)type->addr);
+	char path[NAME_MAX_LEN];
+	int64_t number;
+
+	if (!slot)
+		return NULL;
+	if (!*slot) {
+		if (!rust_die_path(type, path, sizeof(path)))
+			snprintf(path, sizeof(path), "?");
+		number = strtab_intern(&rf->texts, path);
+		if (number < 0)
+			return NULL;
+		*slot = (uint64_t)number + 1;
+	}
+	return strtab_text(&rf->texts, *slot - 1);
 }
 
 /* ---- functions and types of a module ------------------------------------------ */
@@ -241,9 +263,9 @@ static bool walk_read_number(const struct rust_walk *w, uint64_t addr, uint32_t 
 static bool walk_async(struct rust_walk *w, const struct rust_variants *variants)
 {
 	struct rust_place place = { 0 };
-	char path[NAME_MAX_LEN], function[NAME_MAX_LEN], file[PATH_MAX];
+	char function[NAME_MAX_LEN], file[PATH_MAX];
 	Dwarf_Die member, variant;
-	const char *name, *source;
+	const char *name, *source, *path;
 	uint64_t state;
 	uint32_t at;
 	int line = 0;
@@ -253,9 +275,10 @@ static bool walk_async(struct rust_walk *w, const struct rust_variants *variants
 	    !(name = dwarf_diename(&variant)) || w->out->nr == RUST_DEPTH_MAX)
 		return false;
 	w->out->is_finished = !strcmp(name, "Returned") || !strcmp(name, "Panicked");
-	if (!rust_die_path(&w->type, path, sizeof(path)))
-		snprintf(path, sizeof(path), "?");
-	rust_wait_note(&w->out->wait, rust_keep(w->rf, path));
+	path = rust_path_of(w->rf, &w->type);
+	if (!path)
+		return false;
+	rust_wait_note(&w->out->wait, path);
 	rust_plain_function(path, function, sizeof(function));
 	place.function = rust_keep(w->rf, function);
 	source = dwarf_decl_file(&member);
@@ -300,14 +323,13 @@ static bool walk_wrapper(struct rust_walk *w, const char *path)
 static void walk_leaf(struct rust_walk *w, const char *path)
 {
 	struct rust_stack *out = w->out;
-	const char *kept = rust_keep(w->rf, path);
 
-	rust_wait_note(&out->wait, kept);
+	rust_wait_note(&out->wait, path);
 	rust_wait_read(&out->wait, &w->type, path, w->addr, w->read, w->arg);
-	if (out->nr && kept) {
+	if (out->nr) {
 		struct rust_place place = *out->places[out->nr - 1];
 
-		place.awaits = kept;
+		place.awaits = path;
 		out->places[out->nr - 1] = rust_place_keep(w->rf, place);
 		out->nr -= !out->places[out->nr - 1];
 	}
@@ -316,7 +338,7 @@ static void walk_leaf(struct rust_walk *w, const char *path)
 static void walk_futures(struct rust_walk *w)
 {
 	struct rust_variants variants;
-	char path[NAME_MAX_LEN];
+	const char *path;
 	int step;
 
 	for (step = 0; step < 4 * RUST_DEPTH_MAX; step++) {
@@ -326,9 +348,9 @@ static void walk_futures(struct rust_walk *w)
 				return;
 			continue;
 		}
-		path[0] = '\0';
-		if (dwarf_tag(&w->type) != DW_TAG_pointer_type &&
-		    !rust_die_path(&w->type, path, sizeof(path)))
+		path = dwarf_tag(&w->type) == DW_TAG_pointer_type ? ""
+								  : rust_path_of(w->rf, &w->type);
+		if (!path)
 			return;
 		if (!walk_wrapper(w, path)) {
 			if (path[0])
@@ -429,6 +451,7 @@ void rust_futures_free(struct rust_futures *rf)
 		free(rf->places[i]);
 	free(rf->places);
 	free(rf->entries);
+	u64map_release(&rf->paths);
 	strtab_release(&rf->texts);
 	strtab_release(&rf->keys);
 	free(rf);

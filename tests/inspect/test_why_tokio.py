@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`corotracer why` on a Rust program with Tokio that prints what must be found."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import test_why as common
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.join("tokio", "src", "main.rs")
+KINDS = {"leaf": "timer", "answered": "channel", "joined": "task"}
+
+
+def variants():
+    """Level of debug information, level of optimization."""
+    return [(2, 0), (2, 3)] if common.FULL else [(2, 0)]
+
+
+def build(work, debug, optimization):
+    env = dict(os.environ, CARGO_TARGET_DIR=os.path.join(work, "target-%d-%d" % (debug, optimization)),
+               CARGO_PROFILE_DEV_DEBUG=str(debug), CARGO_PROFILE_DEV_OPT_LEVEL=str(optimization))
+    where = os.path.join(work, "crate")
+    if not os.path.exists(where):
+        shutil.copytree(os.path.join(HERE, "tokio"), where, ignore=shutil.ignore_patterns("target"))
+    for network in (["--offline"], []):
+        r = subprocess.run(["cargo", "build", "--quiet", *network], cwd=where, env=env, capture_output=True, text=True,
+                           timeout=600, check=False)
+        if not r.returncode:
+            break
+    if r.returncode:
+        print("not built:", r.stderr[-600:])
+        return None
+    return os.path.join(env["CARGO_TARGET_DIR"], "debug", "corotracer-inspected-tokio")
+
+
+def markers():
+    return {name: ("main.rs", line) for name, (_, line) in common.markers(SOURCE).items()}
+
+
+def check_kinds(label, found, lines):
+    for group in found["groups"]:
+        for word, kind in KINDS.items():
+            if common.place_matches(group["stack"][0], word, lines) and group["waits_for"]["kind"] != kind:
+                common.fail("%s: %s waits for %s, expected %s" % (label, word, group["waits_for"], kind))
+        due = (group["waits_for"] or {}).get("due_in_ms")
+        if due is not None and not 0 < due <= 3600 * 1000:
+            common.fail("%s: a timer of an hour is due in %d ms" % (label, due))
+
+
+def look(label, path):
+    lines = markers()
+    with common.Target(path) as target:
+        found = common.why("-p", str(target.process.pid))
+        common.check_stacks(label, found, target, lines)
+        common.check_no_alarm(label, found)
+        check_kinds(label, found, lines)
+        expected = sum(count for count, _ in target.expected)
+        if found["coroutines"] != expected:
+            common.fail("%s: %d coroutines, expected %d" % (label, found["coroutines"], expected))
+
+
+def main():
+    if not shutil.which("cargo"):
+        print("no cargo here")
+        return 77
+    with tempfile.TemporaryDirectory() as work:
+        for debug, optimization in variants():
+            path = build(work, debug, optimization)
+            if not path:
+                return 77
+            look("debug %d, optimization %d" % (debug, optimization), path)
+    print("%d faults" % len(common.faults))
+    return 1 if common.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
