@@ -102,7 +102,7 @@ static int rust_add_poll(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
 	Dwarf_Addr low;
 
 	/* Threads of the runtime and calls of spawn_blocking() are tasks without a future. */
-	if (!name || strncmp(name, "poll<", 5) || dwarf_lowpc(die, &low) != 0 || !low ||
+	if (!name || strncmp(name, "poll<", 5) != 0 || dwarf_lowpc(die, &low) != 0 || !low ||
 	    !strncmp(name + 5, "tokio::runtime::blocking::", 26))
 		return 0;
 	if (rf->nr == rf->room) {
@@ -147,7 +147,7 @@ static int rust_add_cell(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
 	size_t i;
 
 	(void)bias;
-	if (!name || strncmp(name, "Cell<", 5))
+	if (!name || strncmp(name, "Cell<", 5) != 0)
 		return 0;
 	for (i = 0; i < rf->nr; i++) {
 		struct rust_entry *e = &rf->entries[i];
@@ -231,7 +231,7 @@ static const struct rust_place *rust_place_keep(struct rust_futures *rf, struct 
 		return NULL;
 	if ((size_t)number < rf->nr_places)
 		return rf->places[number];
-	more = reallocarray(rf->places, rf->nr_places + 1, sizeof(*more));
+	more = reallocarray(rf->places, rf->nr_places + 1, sizeof(struct rust_place *));
 	if (more)
 		rf->places = more;
 	kept = more ? malloc(sizeof(*kept)) : NULL;
@@ -293,7 +293,8 @@ static bool walk_async(struct rust_walk *w, const struct rust_variants *variants
 	if (!place.function || !(w->out->places[w->out->nr] = rust_place_keep(w->rf, place)))
 		return false;
 	w->out->nr++;
-	if (strncmp(name, "Suspend", 7) || !rust_die_member(&variant, "__awaitee", &w->type, &at))
+	if (strncmp(name, "Suspend", 7) != 0 ||
+	    !rust_die_member(&variant, "__awaitee", &w->type, &at))
 		return false;
 	w->addr += at;
 	return true;
