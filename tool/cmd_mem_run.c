@@ -107,7 +107,8 @@ static void mem_run_print_trouble(struct printer *p, const struct collect_result
 			      "traced\n");
 	if (r->recovered && r->signal)
 		print_text(p,
-			   "corotracer: %s thread%s exited without closing their buffer; their last accesses "
+			   "corotracer: %s thread%s exited without closing their buffer; their "
+			   "last accesses "
 			   "were recovered\n",
 			   number_text(r->recovered), number_plural(r->recovered));
 	if (r->refused)
