@@ -325,8 +325,8 @@ const struct coro_type *coro_types_get(struct coro_types *types, size_t number)
 		};
 
 		coro_layout_read(&e->type, &source);
-		if (!e->type.has_promise)
-			coro_types_note(types, m->file.module.path,
+		if (!e->type.has_promise && !e->type.file)
+			coro_types_note(types, m->file.real_path,
 					"has no debug information for its coroutines (compile "
 					"with -g)");
 	}

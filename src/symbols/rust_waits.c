@@ -37,6 +37,7 @@ static const struct {
 } wrappers[] = {
 	{ "core::pin::Pin", "" },
 	{ "alloc::boxed::Box", "" },
+	{ "core::future::from_generator::GenFuture", "" }, /* rustc before 1.69 */
 	{ "tokio::time::timeout::Timeout", "value" },
 	{ "tokio::task::coop::Coop", "fut" },
 	{ "tokio::task::coop::unconstrained::Unconstrained", "inner" },
