@@ -56,8 +56,8 @@ static int begin_result(struct export_frames *result, const struct recfile *f, s
 {
 	size_t i;
 
-	result->nr = calloc(f->desc.nr_frames, sizeof(*result->nr));
-	result->names = calloc(f->desc.nr_frames, sizeof(*result->names));
+	result->nr = calloc(f->desc.nr_frames + 1, sizeof(*result->nr));
+	result->names = calloc(f->desc.nr_frames + 1, sizeof(*result->names));
 	if (!result->nr || !result->names)
 		return err_set(err, -ENOMEM, "no memory for the types of '%s'", f->name);
 	result->nr_types = f->desc.nr_frames;

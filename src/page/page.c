@@ -29,7 +29,7 @@ int page_embedded(const char *name, struct html_page *page, struct err *err)
 	}
 	err_set(err, -ENOTSUP, "this corotracer was built without its pages");
 	err_hint(err, "build it with npm at hand and without -DWITH_WEB=OFF");
-	return err->code;
+	return -ENOTSUP;
 }
 
 int page_write_bundle(const struct html_page *page, const struct bundle *b, FILE *out,
