@@ -21,7 +21,7 @@ static void leave_thread(void *leaving)
 	ctp_thread_leave(static_cast<ctp_thread *>(leaving), process.session);
 }
 
-static const ctp_hooks hooks = { wipe_in_child, leave_thread };
+static const ctp_hooks hooks = { wipe_in_child, leave_thread, nullptr };
 
 int main()
 {

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """test_fields.py - accesses are attributed to their fields, and to no other."""
-import html.parser
 import json
 import os
 import pathlib
@@ -92,41 +91,16 @@ def started(result):
     return 1 if writes == 64 else 0
 
 
-class Rows(html.parser.HTMLParser):
-    """The cells of all tables, row by row."""
-
-    def __init__(self):
-        super().__init__()
-        self.rows, self.cell = [], None
-
-    def handle_starttag(self, tag, attrs):
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th") and self.rows:
-            self.cell = len(self.rows[-1])
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag):
-        if tag in ("td", "th"):
-            self.cell = None
-
-    def handle_data(self, data):
-        if self.cell is not None:
-            self.rows[-1][self.cell] += data
-
-
 @test
 def variables_and_blocks_without_fields_are_told_by_name(dir):
     trace = traced(dir, "fields.c", "gcc")
-    page = subprocess.run([TOOL, "mem", "html", *CACHES, "-o", "-", trace], capture_output=True, text=True,
-                          env=CLEAN, check=True).stdout
-    rows = Rows()
-    rows.feed(page)
-    counts = {row[0]: row[1:3] for row in rows.rows if len(row) > 5}
-    equal(counts["numbers"], ["0", "300"], "a variable")
-    equal(counts["globals::calls"], ["0", "15"], "a static variable of a function")
-    equal(counts["i32*"], ["0", "64"], "a type that only the trace knows")
-    equal(counts["(heap, not annotated)"], ["0", "1,000"], "what is annotated no longer")
+    result = json.loads(subprocess.run([TOOL, "mem", "sim", *CACHES, "--blame", "--json", trace], capture_output=True,
+                                       text=True, env=CLEAN, check=True).stdout)
+    counts = {row["name"]: [row["reads"], row["writes"]] for row in result["types"]}
+    equal(counts["numbers"], [0, 300], "a variable")
+    equal(counts["globals::calls"], [0, 15], "a static variable of a function")
+    equal(counts["i32*"], [0, 64], "a type that only the trace knows")
+    equal(counts["(heap, not annotated)"], [0, 1000], "what is annotated no longer")
 
 
 @test
