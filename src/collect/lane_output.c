@@ -6,6 +6,8 @@
 
 #include "trace/ctf.h"
 
+#define LIFE_EVENTS_SLACK (1u << 20)
+
 /* ---- events ------------------------------------------------------------------- */
 
 /* Stop the journal: from now on chunks are given back once they are read. */
@@ -169,11 +171,26 @@ void life_describe(const struct life *life, const struct tickclock *clock,
 	out->addr = life->addr;
 }
 
+/*
+ * A coroutine cannot have more transitions than all lanes together, but for those that are being
+ * written now: its entry is overwritten.
+ */
+static bool life_is_corrupt(const struct lane_record *l, const struct life *life)
+{
+	const struct drain_totals *t = &l->drain.totals;
+
+	return life->events > t->transitions + t->lost + t->homeless + LIFE_EVENTS_SLACK;
+}
+
 static void lane_record_tell_life(void *ctx, const struct life *life)
 {
 	struct lane_record *l = ctx;
 	struct sidecar_coroutine coroutine;
 
+	if (life_is_corrupt(l, life)) {
+		l->drain.totals.garbage++;
+		return;
+	}
 	life_describe(life, l->clock, &l->drain.sites, &coroutine);
 	l->unreported += life->unreported;
 	if (life->dropped)

@@ -67,8 +67,7 @@ def without_cache_information_the_default_machine_is_named(dir):
         contains(err, "hint: name the caches")
         if command[-1] not in ("--csv", "--show") and command[0] != "html":
             contains(out, WORDS)
-    with open(os.path.join(dir, "t.html"), encoding="utf-8") as f:
-        contains(f.read(), WORDS)
+    assert os.path.getsize(os.path.join(dir, "t.html")) > 1000 # its data, that of mem sim --json, is packed
     status, out, err = with_sysfs(root, "mem", "sim", "--host", t)
     equal((status != 0, out), (True, ""), "status and output of --host")
 
