@@ -108,6 +108,7 @@ static void record_put_totals(struct record *r, const struct collector_result *r
 			       : result->launched && !result->signal ? result->exit_status
 								     : -1,
 		.signal = result->signal,
+		.detached = result->detached,
 		.end_ts = result->end_ns,
 	};
 

@@ -235,7 +235,7 @@ static const char *kernel_core(pid_t *pid)
 
 static void cores_of_gdb_are_read(void)
 {
-	pid_t pid;
+	pid_t pid = 0;
 	const char *path = gdb_core(&pid);
 
 	if (path)
@@ -246,7 +246,7 @@ static void cores_of_gdb_are_read(void)
 
 static void cores_of_the_kernel_are_read(void)
 {
-	pid_t pid;
+	pid_t pid = 0;
 	const char *path = kernel_core(&pid);
 
 	if (path)
@@ -260,7 +260,7 @@ static void truncated_cores_count_what_is_missing(void)
 	struct process_image image;
 	struct seen seen = { 0 };
 	struct stat st;
-	pid_t pid;
+	pid_t pid = 0;
 	const char *path = kernel_core(&pid);
 	uint64_t all = 0, part;
 	off_t size;
