@@ -179,7 +179,8 @@ static bool life_is_corrupt(const struct lane_record *l, const struct life *life
 {
 	const struct drain_totals *t = &l->drain.totals;
 
-	return life->events > t->transitions + t->lost + t->homeless + LIFE_EVENTS_SLACK;
+	return life->dropped > life->events ||
+	       life->events > t->transitions + t->lost + t->homeless + LIFE_EVENTS_SLACK;
 }
 
 static void lane_record_tell_life(void *ctx, const struct life *life)

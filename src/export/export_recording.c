@@ -37,7 +37,7 @@ static int make_plans(struct recording_driver *r, struct err *err)
 	struct recfile *f = &r->file;
 	size_t i;
 
-	r->plans = calloc(f->desc.nr_frames, sizeof(*r->plans));
+	r->plans = calloc(f->desc.nr_frames + 1, sizeof(*r->plans));
 	for (i = 0; r->plans && i < f->desc.nr_frames; i++) {
 		int rc = row_plan_init(&r->plans[i], &f->desc, (unsigned)i, &f->info);
 

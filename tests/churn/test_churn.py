@@ -91,7 +91,7 @@ def a_small_buffer_is_enough_for_threads_that_come_and_go(dir):
 def threads_beyond_the_files_give_their_buffer_back(dir):
     """More events per thread than the buffer holds: without a chunk that is given back, the program would wait."""
     trace = os.path.join(dir, "t.ctf")
-    status, out, err = tool("run", "--json", "--fail-on-loss", "-o", trace, "--buffer", "32M", "--on-full", "block=20000",
+    status, out, err = tool("run", "--json", "--fail-on-loss", "-o", trace, "--buffer", "32M", "--on-full", "block=60000",
                             "--", os.environ["LANES_TARGET"], "many-threads", 300, 2000 if os.environ.get("SANITIZE") else 20000)
     equal(status, 0, f"status; stderr was {err}")
     s = Run(status, out, err, trace).summary
