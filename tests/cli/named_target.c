@@ -13,9 +13,10 @@
 
 int main(int argc, char **argv)
 {
-	struct corotracer_coro *cos = calloc((size_t)argc + 1, sizeof(*cos));
+	static struct corotracer_coro *cos; /* static: still in use at the end */
 	int i, is_left = 0;
 
+	cos = calloc((size_t)argc + 1, sizeof(*cos));
 	if (!cos)
 		return 97;
 	for (i = 1; i < argc; i++) {
