@@ -606,8 +606,9 @@ CTP_SLOW struct ctp_session *ctp_session_get(struct ctp_process *proc,
 	s = ctp_session_page();
 	if (!s)
 		return NULL;
-	ctp_attacher.process = proc;
-	ctp_attacher.hooks = hooks;
+	/* Every thread that gets here stores the same addresses, of objects that never change. */
+	ctp_store_relaxed(&ctp_attacher.process, proc);
+	ctp_store_relaxed(&ctp_attacher.hooks, hooks);
 	pthread_atfork(NULL, NULL, hooks->wipe_in_child);
 	/* (ctp-F) pairs with the acquire above. */
 	if (ctp_cas_release(&proc->session, (struct ctp_session *)NULL, s))
@@ -849,8 +850,8 @@ CTP_SLOW_LINKAGE void ctp_switch_slow(struct ctp_probe *from, struct ctp_probe *
 	}
 	ctp_event_slow(from, t, s, addr, what, 0);
 	/* The event may have attached the program. */
-	if (ctp_attacher.process)
-		s = ctp_load_relaxed(&ctp_attacher.process->session);
+	if (ctp_load_relaxed(&ctp_attacher.process))
+		s = ctp_load_relaxed(&ctp_load_relaxed(&ctp_attacher.process)->session);
 	ctp_event_slow(to, t, s, 0, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
 }
 

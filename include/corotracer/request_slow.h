@@ -96,8 +96,8 @@ CTP_SLOW void ctp_order_publish(struct ctp_session *s)
 /* Attach to the region of @order.  Returns NULL and sets @why to an errno on failure. */
 CTP_SLOW struct ctp_session *ctp_order_attach(const struct ctp_order *order, int *why)
 {
-	struct ctp_process *proc = ctp_attacher.process;
-	const struct ctp_hooks *hooks = ctp_attacher.hooks;
+	struct ctp_process *proc = ctp_load_relaxed(&ctp_attacher.process);
+	const struct ctp_hooks *hooks = ctp_load_relaxed(&ctp_attacher.hooks);
 	struct ctp_request *r = hooks->request;
 	struct ctp_session *s = ctp_session_page();
 
@@ -155,7 +155,8 @@ CTP_SLOW struct ctp_session *ctp_order_take(struct ctp_request *r)
  */
 CTP_SLOW struct ctp_session *ctp_order_serve(void)
 {
-	struct ctp_request *r = ctp_attacher.hooks ? ctp_attacher.hooks->request : NULL;
+	const struct ctp_hooks *hooks = ctp_load_relaxed(&ctp_attacher.hooks);
+	struct ctp_request *r = hooks ? hooks->request : NULL;
 	struct ctp_session *s = NULL;
 	uint32_t self, taker;
 	int cancel;
@@ -170,7 +171,7 @@ CTP_SLOW struct ctp_session *ctp_order_serve(void)
 	 */
 	if (taker == self || !ctp_cas_acquire(&r->taker, taker, self))
 		return NULL;
-	s = ctp_load_relaxed(&ctp_attacher.process->session);
+	s = ctp_load_relaxed(&ctp_load_relaxed(&ctp_attacher.process)->session);
 	if (!s || !ctp_load_relaxed(&s->generation)) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		s = ctp_order_take(r);
@@ -208,7 +209,7 @@ CTP_SLOW int ctp_session_left(struct ctp_session *s)
 	ctp_store_relaxed(&r->region, UINT64_C(0));
 	ctp_store_relaxed(&r->state, CTP_REQUEST_IDLE);
 	if (asked == CTP_DETACH_GONE)
-		ctp_region_disown(ctp_attacher.process, 1);
+		ctp_region_disown(ctp_load_relaxed(&ctp_attacher.process), 1);
 	ctp_gate_close(r);
 	return 1;
 }
@@ -238,8 +239,9 @@ CTP_SLOW int ctp_event_open(struct ctp_probe *p, struct ctp_thread *t, struct ct
 	if (!s || ctp_is_later(p))
 		return s != NULL;
 	if (!ctp_load_relaxed(&s->generation) || ctp_session_left(s)) {
-		if (!ctp_attacher.hooks || !ctp_attacher.hooks->request ||
-		    !ctp_load_relaxed(&ctp_attacher.hooks->request->gate))
+		const struct ctp_hooks *hooks = ctp_load_relaxed(&ctp_attacher.hooks);
+
+		if (!hooks || !hooks->request || !ctp_load_relaxed(&hooks->request->gate))
 			return 0;
 		s = ctp_order_serve();
 		errno = saved;
