@@ -56,7 +56,7 @@ struct cray_writer {
 bool cray_writer_begin(struct cray_writer *w, int fd, uint16_t codec, uint64_t flags,
 		       uint64_t start_ns, uint64_t start_wall_ns);
 
-/* Begin the same file again: everything is written anew, including the queued entries. */
+/* Begin the same file again: everything is written again, including the queued entries. */
 bool cray_writer_restart(struct cray_writer *w);
 
 /* Queue an entry for the next INFO, MODULES or THREADS chunk. */

@@ -378,7 +378,8 @@ static void collector_detach(struct collector *c)
 		if (!left_ns && !c->endpoint.nr_connected && c->request_state != REQUEST_ATTACHED)
 			left_ns = now;
 	} while (left_ns ? now - left_ns < SETTLE_NS : now - start < DETACH_NS);
-	/* Nobody uses the memory any more, and the program has it mapped until it attaches again.
+	/* No process uses the memory any more, but the program has it mapped until it attaches
+	 * again.
 	 */
 	c->free_region = left_ns != 0;
 }

@@ -14,7 +14,7 @@
 #define AGAIN_NS  (200 * NS_PER_MS) /* between two looks that confirm each other */
 #define REST_NS   (500 * NS_PER_MS) /* between other looks, */
 #define PROCESSES 8u                /* looked at in one look, in turn */
-#define SHARE     100u              /* and so many times the cost of the last one */
+#define SHARE     100u              /* and this multiple of the cost of the last one */
 
 /* ---- the waits of one process --------------------------------------------------------- */
 

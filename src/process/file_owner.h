@@ -16,7 +16,7 @@
 #include "base/err.h"
 
 struct file_owner {
-	pid_t pid;    /* the process whose files they are; 0: nobody else's */
+	pid_t pid;    /* the process whose files they are; 0: the caller's own */
 	uint32_t uid; /* as this process sees it */
 	uint32_t gid;
 	bool own_root;  /* the process has another root directory, or another mount namespace */

@@ -63,7 +63,7 @@ def in_its_own_mount_and_pid_namespace_with_a_private_dev_shm(dir):
         r = traced(dir, p, pid, name=f"{i}.jsonl")
         pids = {e["pid"] for e in r.sidecar if e["type"] in ("birth", "site", "process", "coroutine")}
         equal(pids, {pid}, "pids in the trace")
-    equal([n for n in os.listdir(f"/proc/{pid}/root/dev/shm") if n.startswith("corotracer")], [], "left behind there")
+    equal([n for n in os.listdir(os.path.join("/proc", str(pid), "root", "dev", "shm")) if n.startswith("corotracer")], [], "left behind there")
     p.end()
 
 

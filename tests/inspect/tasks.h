@@ -114,7 +114,7 @@ inline Task<void> Promise<void>::get_return_object()
 	return Task<void>(std::coroutine_handle<Promise>::from_promise(*this));
 }
 
-// A list of coroutines that wait until somebody opens the gate.
+// A list of coroutines that wait until the gate is opened.
 struct Gate {
 	std::deque<std::coroutine_handle<>> waiting;
 

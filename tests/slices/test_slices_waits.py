@@ -6,7 +6,7 @@ MS, S = 1_000_000, 1_000_000_000
 
 
 def serve(script, id, name, start, rounds, fd=None, wait=2 * MS):
-    """A coroutine that waits for short times, then for good."""
+    """A coroutine that waits for short times, then without end."""
     wants = {"reason": "io-read", "resource": fd} if fd else {"reason": "channel-recv"}
     script.birth(start, id, name)
     for i in range(rounds):

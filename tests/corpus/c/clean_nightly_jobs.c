@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * clean_nightly_jobs.c - a scheduler of nightly jobs during the day: hour timers, a control socket
- * that nobody uses, a metrics fiber, and a slow start that reads a big table before the first fiber
+ * that is unused, a metrics fiber, and a slow start that reads a big table before the first fiber
  * runs again.
  *
  * corpus: clean

@@ -72,7 +72,7 @@ struct Task {
 		}
 		void unhandled_exception()
 		{
-			parent = nullptr; // the bug: "nobody wants the result"
+			parent = nullptr; // the bug: "the result is not needed"
 		}
 	};
 

@@ -215,7 +215,7 @@ inline task<void> task<void>::value_promise::get_return_object()
 	return task(handle::from_promise(static_cast<promise_type &>(*this)));
 }
 
-// Runs a task that nobody awaits; its frame is freed at its end.
+// Runs a task that is not awaited; its frame is freed at its end.
 struct detached {
 	struct promise_type {
 		detached get_return_object()
