@@ -79,10 +79,19 @@ def detach(c):
 
 
 def numbers(r):
-    """{thread: [numbers of its suspensions]}, in the order of the trace."""
+    """{thread: [numbers of its suspensions]}, in the order of the trace.
+
+    A coroutine that ran while its program attached says at its first suspension only that it is suspended.
+    """
     found = {}
+    met = set()
+    adopted = {e["probe_id"] for e in r.sidecar if e["type"] == "birth" and e.get("adopted")}
     for e in r.events:
         number = int(e["addr"], 16) if LANGUAGE == "c" else e.get("resource", 0)
+        first = e["probe_id"] not in met
+        met.add(e["probe_id"])
+        if first and LANGUAGE != "c" and "resource" not in e and e["probe_id"] in adopted:
+            continue
         if not e["is_active"]:
             found.setdefault(number >> 48, []).append(number & (1 << 48) - 1)
     return found
@@ -151,7 +160,8 @@ def earlier_coroutines_are_adopted_and_the_report_knows(dir):
     births = [e for e in r.sidecar if e["type"] == "birth"]
     adopted = {e["probe_id"] for e in births if e.get("adopted")}
     others = [e for e in births if not e.get("adopted")]
-    equal(len(adopted), 4 * THREADS, "adopted coroutines")
+    # The four of each thread; and the brief one that a thread may have begun when another one attached.
+    assert 4 * THREADS <= len(adopted) <= 5 * THREADS, f"{len(adopted)} adopted coroutines"
     assert others and all(e.get("name", "brief") == "brief" for e in others), others[:3]
     first = {}
     for e in r.events:
