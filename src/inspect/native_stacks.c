@@ -147,11 +147,14 @@ static int native_stack_resolve(struct native_stack *s, struct native_unwinder *
 	return 0;
 }
 
-static int native_add_modules(struct native_stacks *n, struct native_unwinder *u,
-			      const struct process_image *image)
+static int native_add_modules(struct native_stacks *n, const struct process_image *image)
 {
 	size_t i;
 
+	n->unwinder = native_unwinder_new(image->machine);
+	n->symbols = symbols_new();
+	if (!n->unwinder || !n->symbols)
+		return -ENOMEM;
 	for (i = 0; i < image->nr_modules; i++) {
 		const struct image_module *m = &image->modules[i];
 		struct symbol_module module = {
@@ -166,7 +169,7 @@ static int native_add_modules(struct native_stacks *n, struct native_unwinder *u
 
 		if (!m->open_path || !*m->open_path)
 			continue;
-		native_unwinder_add(u, &module, m->open_path);
+		native_unwinder_add(n->unwinder, &module, m->open_path);
 		if (symbols_add(n->symbols, &module) < 0)
 			return -ENOMEM;
 	}
@@ -277,21 +280,19 @@ static void frame_children_again(struct frame_table *table)
 int native_stacks_unwind(struct native_stacks *n, const struct process_image *image,
 			 const struct coro_types *types, struct frame_table *table)
 {
-	struct native_unwinder *u = native_unwinder_new(image->machine);
 	struct native_frame *room = calloc(NATIVE_FRAMES_MAX, sizeof(*room));
 	size_t i, marked = 0;
-	int rc;
+	int rc = room ? 0 : -ENOMEM;
 
-	n->symbols = symbols_new();
-	rc = u && room && n->symbols ? native_add_modules(n, u, image) : -ENOMEM;
+	if (!rc && !n->unwinder)
+		rc = native_add_modules(n, image);
 	for (i = 0; !rc && i < n->nr; i++) {
-		rc = native_stack_resolve(&n->stacks[i], u, room);
+		rc = native_stack_resolve(&n->stacks[i], n->unwinder, room);
 		marked += native_stack_mark(&n->stacks[i], types, table);
 		native_stack_drop(&n->stacks[i]);
 	}
 	if (marked)
 		frame_children_again(table);
-	native_unwinder_free(u);
 	free(room);
 	return rc;
 }
@@ -307,7 +308,7 @@ const struct native_stack *native_stacks_find(const struct native_stacks *n, pid
 	return NULL;
 }
 
-void native_stacks_release(struct native_stacks *n)
+void native_stacks_forget(struct native_stacks *n)
 {
 	size_t i;
 
@@ -316,6 +317,14 @@ void native_stacks_release(struct native_stacks *n)
 		free(n->stacks[i].frames);
 	}
 	free(n->stacks);
+	n->stacks = NULL;
+	n->nr = 0;
+}
+
+void native_stacks_release(struct native_stacks *n)
+{
+	native_stacks_forget(n);
 	symbols_free(n->symbols);
+	native_unwinder_free(n->unwinder);
 	*n = (struct native_stacks){ 0 };
 }

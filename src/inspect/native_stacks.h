@@ -29,6 +29,7 @@ struct native_stacks {
 	struct native_stack *stacks;
 	size_t nr;
 	struct symbols *symbols;
+	struct native_unwinder *unwinder;
 	uint32_t pid;
 };
 
@@ -49,6 +50,9 @@ int native_stacks_stop(struct native_stacks *n, struct process_image *image, str
  */
 int native_stacks_unwind(struct native_stacks *n, const struct process_image *image,
 			 const struct coro_types *types, struct frame_table *table);
+
+/* Forget the stacks, and keep what is known of the modules. */
+void native_stacks_forget(struct native_stacks *n);
 
 /* NULL: unknown. */
 const struct native_stack *native_stacks_find(const struct native_stacks *n, pid_t tid);

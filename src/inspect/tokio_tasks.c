@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/u64map.h"
-
 /* Bits of a task's state; the rest counts references.  The same since Tokio 1.0. */
 #define TASK_RUNNING  1u
 #define TASK_COMPLETE 2u
@@ -20,9 +18,7 @@
 struct task_scanner {
 	struct process_image *image;
 	struct tokio_tasks *tasks;
-	struct u64map polls;   /* address of a poll function to 1 + number of its type */
-	struct u64map vtables; /* address of a table to 1 + number of its type */
-	uint64_t low, high;    /* of tables */
+	struct u64map polls; /* address of a poll function to 1 + number of its type */
 };
 
 static bool task_memory_read(void *arg, uint64_t addr, void *buf, size_t size)
@@ -45,10 +41,11 @@ static int task_tables_scan_in(struct task_scanner *s, const uint64_t *words, si
 		if (!words[i] || !u64map_get(&s->polls, words[i], &type))
 			continue;
 		table = addr + i * 8 - rust_futures_type(s->tasks->futures, type - 1)->poll_offset;
-		if (u64map_put(&s->vtables, table, type) < 0)
+		if (u64map_put(&s->tasks->tables, table, type) < 0)
 			return -ENOMEM;
-		s->low = table < s->low ? table : s->low;
-		s->high = table > s->high ? table : s->high;
+		if (table < s->tasks->low || !s->tasks->low)
+			s->tasks->low = table;
+		s->tasks->high = table > s->tasks->high ? table : s->tasks->high;
 	}
 	return 0;
 }
@@ -97,6 +94,11 @@ static int task_add(struct task_scanner *s, uint64_t addr, uint32_t type)
 	    !task_state_is_sane(task.state) || (task.state & TASK_COMPLETE))
 		return 0;
 	if (task.state & TASK_RUNNING) {
+		uint64_t *running = u64map_at(&t->running, type);
+
+		if (!running)
+			return -ENOMEM;
+		++*running;
 		t->nr_running++;
 		return 0;
 	}
@@ -139,8 +141,8 @@ static int task_scan_piece(void *arg, const struct image_range *range, uint64_t 
 	for (i = 0; !rc && i < size / 8; i++) {
 		uint64_t type;
 
-		if (words[i] < s->low || words[i] > s->high ||
-		    !u64map_get(&s->vtables, words[i], &type))
+		if (words[i] < s->tasks->low || words[i] > s->tasks->high ||
+		    !u64map_get(&s->tasks->tables, words[i], &type))
 			continue;
 		type--;
 		rc = task_add(
@@ -172,7 +174,7 @@ static int tasks_read_futures(struct task_scanner *s)
 		if (!is_valid || places->is_finished ||
 		    !task_memory_read(s->image, task.addr + layout->state_offset, &state, 8) ||
 		    !task_memory_read(s->image, task.addr + layout->vtable_offset, &table, 8) ||
-		    !u64map_get(&s->vtables, table, &type) || type - 1 != task.type ||
+		    !u64map_get(&t->tables, table, &type) || type - 1 != task.type ||
 		    ((state ^ task.state) & (TASK_RUNNING | TASK_COMPLETE))) {
 			t->nr_changed++;
 			free(places);
@@ -187,7 +189,7 @@ static int tasks_read_futures(struct task_scanner *s)
 
 /* ---- all of it ----------------------------------------------------------------------- */
 
-static int tasks_find(struct task_scanner *s)
+static int tasks_find_tables(struct task_scanner *s)
 {
 	size_t i;
 	int rc = 0;
@@ -196,39 +198,54 @@ static int tasks_find(struct task_scanner *s)
 		rc = u64map_put(&s->polls, rust_futures_type(s->tasks->futures, i)->poll, i + 1);
 	if (!rc && i)
 		rc = task_tables_scan(s);
-	if (!rc && s->low <= s->high)
-		rc = image_visit(s->image, task_scan_piece, s);
-	return rc ? rc : tasks_read_futures(s);
+	u64map_release(&s->polls);
+	return rc;
 }
 
-int tokio_tasks_read(struct tokio_tasks *t, struct process_image *image, struct coro_types *types)
+/* Types and tables of the program. */
+static int tasks_learn(struct task_scanner *s, struct coro_types *types)
 {
-	struct task_scanner s = { .image = image, .tasks = t, .low = UINT64_MAX };
+	struct tokio_tasks *t = s->tasks;
 	size_t i;
-	int rc;
+	int rc = 0;
 
 	t->futures = rust_futures_new();
-	rc = t->futures ? 0 : -ENOMEM;
-	for (i = 0; !rc && i < image->nr_modules; i++) {
+	if (!t->futures)
+		return -ENOMEM;
+	for (i = 0; !rc && i < s->image->nr_modules; i++) {
 		struct Dwfl_Module *module = coro_types_module(types, i);
 
 		if (module)
 			rc = rust_futures_add(t->futures, module);
 	}
-	if (!rc)
-		rc = tasks_find(&s);
-	u64map_release(&s.polls);
-	u64map_release(&s.vtables);
-	return rc;
+	return rc ? rc : tasks_find_tables(s);
 }
 
-void tokio_tasks_release(struct tokio_tasks *t)
+int tokio_tasks_read(struct tokio_tasks *t, struct process_image *image, struct coro_types *types)
+{
+	struct task_scanner s = { .image = image, .tasks = t };
+	int rc = t->futures ? 0 : tasks_learn(&s, types);
+
+	if (!rc && t->high)
+		rc = image_visit(image, task_scan_piece, &s);
+	return rc ? rc : tasks_read_futures(&s);
+}
+
+void tokio_tasks_forget(struct tokio_tasks *t)
 {
 	size_t i;
 
 	for (i = 0; i < t->nr; i++)
 		free(t->tasks[i].places);
+	t->nr = t->nr_running = t->nr_changed = 0;
+	u64map_release(&t->running);
+}
+
+void tokio_tasks_release(struct tokio_tasks *t)
+{
+	tokio_tasks_forget(t);
 	free(t->tasks);
 	rust_futures_free(t->futures);
+	u64map_release(&t->tables);
 	*t = (struct tokio_tasks){ 0 };
 }

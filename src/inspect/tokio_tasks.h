@@ -8,9 +8,13 @@
 #ifndef INSPECT_TOKIO_TASKS_H
 #define INSPECT_TOKIO_TASKS_H
 
+#include "base/u64map.h"
 #include "process/process_image.h"
 #include "symbols/coroutine_types.h"
 #include "symbols/rust_futures.h"
+
+/* A task that is in the queue of its runtime has this bit in its state. */
+#define TOKIO_TASK_NOTIFIED 4u
 
 struct tokio_task {
 	uint64_t addr; /* of the header */
@@ -26,10 +30,19 @@ struct tokio_tasks {
 	struct tokio_task *tasks; /* suspended ones, sorted by address */
 	size_t nr, room;
 	size_t nr_running, nr_changed;
+	struct u64map running; /* types of running tasks to their number */
+	struct u64map tables;  /* address of a table of functions to 1 + number of its type */
+	uint64_t low, high;    /* of tables */
 };
 
-/* Find all tasks.  0 or a negative errno. */
+/*
+ * Find all tasks.  0 or a negative errno.  May be called again after tokio_tasks_forget(), while
+ * the process has the same modules.
+ */
 int tokio_tasks_read(struct tokio_tasks *t, struct process_image *image, struct coro_types *types);
+
+/* Forget the tasks, and keep what is known of the program. */
+void tokio_tasks_forget(struct tokio_tasks *t);
 
 void tokio_tasks_release(struct tokio_tasks *t);
 

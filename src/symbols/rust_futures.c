@@ -432,6 +432,14 @@ bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, ru
 	return out->nr ? true : walk_name(&w, e);
 }
 
+const struct rust_place *rust_futures_root(struct rust_futures *rf, size_t number)
+{
+	struct rust_stack out = { .nr = 0 };
+	struct rust_walk w = { .rf = rf, .out = &out };
+
+	return walk_name(&w, &rf->entries[number]) ? out.places[0] : NULL;
+}
+
 /* ---- the end --------------------------------------------------------------------- */
 
 const char *rust_futures_problem(const struct rust_futures *rf)

@@ -74,6 +74,9 @@ const struct rust_task_type *rust_futures_type(const struct rust_futures *rf, si
 bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, rust_reader read,
 		       void *arg, struct rust_stack *out);
 
+/* The async function of the tasks of type @number, without a line.  NULL: no memory. */
+const struct rust_place *rust_futures_root(struct rust_futures *rf, size_t number);
+
 /* A sentence on what could not be read; NULL: no problem. */
 const char *rust_futures_problem(const struct rust_futures *rf);
 
