@@ -10,8 +10,10 @@
 #include "symbols/module.h"
 #include "why_launch.h"
 #include "why_page.h"
+#include "why_sample.h"
 
-#define GROUPS_SHOWN 10
+#define GROUPS_SHOWN   10
+#define SAMPLE_WAIT_NS 100000000u /* CMD loads its libraries */
 
 struct why_options {
 	uint32_t pid;
@@ -19,6 +21,7 @@ struct why_options {
 	const char *exe, *save, *debug_dir, *html;
 	uint32_t fails; /* bit v: verdict v is a failure */
 	uint64_t hang_ns, after_ns;
+	struct why_sample_options sample;
 };
 
 /* ---- --fail-on -------------------------------------------------------------------- */
@@ -123,8 +126,12 @@ static int why_process(pid_t pid, const struct why_options *o)
 {
 	struct process_image image;
 	struct err err = { 0 };
-	int rc = image_open_process(&image, pid, &err), status;
+	bool has_exited;
+	int rc, status;
 
+	if (o->sample.period_ns)
+		return why_sample(pid, &o->sample, &has_exited);
+	rc = image_open_process(&image, pid, &err);
 	if (rc < 0 || !o->save)
 		return why_look(&image, rc, &err, o);
 	status = why_save(&image, o->save);
@@ -141,18 +148,33 @@ static int why_core(const char *path, const struct why_options *o)
 	return why_look(&image, rc, &err, o);
 }
 
+/* Sample a program that was started.  One that ends by itself gives the exit status. */
+static int why_sample_program(pid_t pid, const struct why_options *o)
+{
+	bool has_exited;
+	int status = why_sample(pid, &o->sample, &has_exited);
+
+	if (has_exited && status == EXIT_OK)
+		return why_launch_wait(pid);
+	why_launch_end(pid);
+	return status;
+}
+
 static int why_program(char **argv, const struct why_options *o)
 {
 	struct why_launch_options launch = {
 		.hang_ns = o->hang_ns,
-		.after_ns = o->after_ns,
-		.stdout_to_stderr = o->json || (o->html && !strcmp(o->html, "-")),
+		.after_ns = o->after_ns || !o->sample.period_ns ? o->after_ns : SAMPLE_WAIT_NS,
+		.stdout_to_stderr = o->json || (o->html && !strcmp(o->html, "-")) ||
+				    (o->sample.format && !o->sample.output),
 	};
 	pid_t pid;
 	int status = EXIT_FAILED;
 
 	switch (why_launch(argv, &launch, &pid, &status)) {
 	case WHY_LAUNCH_HANGS:
+		if (o->sample.period_ns)
+			return why_sample_program(pid, o);
 		status = why_process(pid, o);
 		why_launch_end(pid);
 		break;
@@ -175,6 +197,15 @@ static const struct opt options[] = {
 	  OPT_REAL(struct why_options, hang_ns, 0.1, 86400, 1e9) },
 	{ 0, "after", "S", "CMD: look S seconds after the start",
 	  OPT_REAL(struct why_options, after_ns, 0.1, 86400, 1e9) },
+	{ 0, "sample", "N/s", "look so often, and print where tasks spend their time",
+	  OPT_CALL(struct why_options, sample.period_ns, why_sample_parse_rate) },
+	{ 0, "duration", "S", "--sample: for S seconds (default: until Ctrl-C or its end)",
+	  OPT_REAL(struct why_options, sample.duration_ns, 0.001, 1e6, 1e9) },
+	{ 'f', "format", "FORMAT", "--sample: folded, pprof or speedscope",
+	  OPT_CHOICE(struct why_options, sample.format, "folded, pprof or speedscope",
+		     WHY_FORMAT_FOLDED) },
+	{ 'o', "output", "FILE", "--format: write to FILE, not to standard output",
+	  OPT_NAME(struct why_options, sample.output) },
 	{ 0, "exe", "FILE", "CORE: its program, if the file was moved",
 	  OPT_NAME(struct why_options, exe) },
 	{ 0, "save", "FILE", "write the process to FILE, to be looked at elsewhere",
@@ -209,6 +240,30 @@ static int why_check_html(const struct why_options *o)
 	return EXIT_OK;
 }
 
+/* Options of --sample, and those that it has no use for. */
+static int why_check_sample(struct why_options *o)
+{
+	const char *lonely = o->sample.duration_ns ? "--duration"
+			     : o->sample.format    ? "--format"
+			     : o->sample.output    ? "-o"
+						   : NULL;
+	const char *other = o->save ? "--save" : o->fails ? "--fail-on" : NULL;
+
+	if (!o->sample.period_ns && lonely) {
+		message_print("why", "%s needs --sample", lonely);
+		return EXIT_USAGE;
+	}
+	if (o->sample.period_ns && other) {
+		message_print("why", "cannot use %s with --sample", other);
+		return EXIT_USAGE;
+	}
+	o->sample.html = o->html;
+	o->sample.json = o->json;
+	o->sample.all = o->all;
+	o->sample.stacks = o->stacks;
+	return o->sample.period_ns ? why_sample_check(&o->sample) : EXIT_OK;
+}
+
 static int run_why(int argc, char **argv)
 {
 	struct why_options o = { .hang_ns = 5000000000u };
@@ -217,6 +272,8 @@ static int run_why(int argc, char **argv)
 	if (status != OPTS_PARSED)
 		return status;
 	status = why_check_html(&o);
+	if (status == EXIT_OK)
+		status = why_check_sample(&o);
 	if (status != EXIT_OK)
 		return status;
 	if (o.debug_dir)
@@ -231,6 +288,11 @@ static int run_why(int argc, char **argv)
 		return why_program(argv + first, &o);
 	if (first + 1 < argc)
 		return opts_unexpected(&command_why, argv[first + 1]);
+	if (o.sample.period_ns) {
+		message_print("why", "cannot sample '%s': --sample needs -p PID or -- CMD",
+			      argv[first]);
+		return EXIT_USAGE;
+	}
 	return why_core(argv[first], &o);
 }
 
@@ -239,9 +301,8 @@ const struct command command_why = {
 	.instrument = "coroutines",
 	.args = "-p PID | CORE | -- CMD [ARG]...",
 	.summary = "say what the coroutines of a running program wait for",
-	.details = "For C++20 programs with debug information.  The program needs no preparation\n"
-		   "and is not stopped.  CMD is started, and ended after the look.\n"
-		   "\n"
+	.details = "For C++20 and Tokio.  The program needs no preparation and is not stopped.\n"
+		   "CMD is started, and ended after the look.\n"
 		   "Exit status: 0 done; 1 --fail-on was hit, or it could not be done; 2 usage;\n"
 		   "that of CMD if it ends before the look.\n",
 	.opts = options,

@@ -132,6 +132,15 @@ enum why_launch_result why_launch(char **argv, const struct why_launch_options *
 			   : why_wait_hang(*pid, o->hang_ns, status);
 }
 
+int why_launch_wait(pid_t pid)
+{
+	int status;
+
+	while (!why_has_ended(pid, &status))
+		why_sleep(POLL_NS / 4);
+	return status;
+}
+
 void why_launch_end(pid_t pid)
 {
 	uint64_t start = clock_now_ns();

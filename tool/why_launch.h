@@ -24,6 +24,9 @@ struct why_launch_options {
 enum why_launch_result why_launch(char **argv, const struct why_launch_options *o, pid_t *pid,
 				  int *status);
 
+/* Wait until the program has ended; returns its exit status. */
+int why_launch_wait(pid_t pid);
+
 /* End the program: SIGTERM, and SIGKILL if it has not ended after two seconds. */
 void why_launch_end(pid_t pid);
 

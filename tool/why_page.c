@@ -11,8 +11,6 @@
 #include "inspect/inspect_print.h"
 #include "page/page.h"
 
-#define WHY_PAGE "why"
-
 int why_page_check(struct err *err)
 {
 	struct html_page page;

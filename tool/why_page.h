@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "inspect/inspection.h"
 
+#define WHY_PAGE "why" /* name of the page, see page.h */
+
 /* Negative if this build has no pages: to be called before a long look. */
 int why_page_check(struct err *err);
 

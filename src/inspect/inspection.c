@@ -671,18 +671,12 @@ const char *inspect_confidence_name(enum inspect_confidence confidence)
 	return names[confidence];
 }
 
-struct inspect_place inspection_place(struct inspection *in, uint32_t level)
+struct inspect_place inspection_coroutine_place(struct inspection *in, uint32_t number,
+						bool is_read, uint32_t index)
 {
-	const struct inspect_level *l = &in->levels[level];
-	const struct coro_type *type;
-	const struct coro_point *point;
-	struct inspect_place place;
-
-	if (l->rust)
-		return tokio_place(l->rust);
-	type = coro_types_get(in->types, l->type);
-	point = l->is_read ? coro_type_point(type, l->index) : NULL;
-	place = (struct inspect_place){
+	const struct coro_type *type = coro_types_get(in->types, number);
+	const struct coro_point *point = is_read ? coro_type_point(type, index) : NULL;
+	struct inspect_place place = {
 		.function = type->function,
 		.file = type->file,
 		.line = type->line,
@@ -695,4 +689,13 @@ struct inspect_place inspection_place(struct inspection *in, uint32_t level)
 		place.awaits = point->awaits;
 	}
 	return place;
+}
+
+struct inspect_place inspection_place(struct inspection *in, uint32_t level)
+{
+	const struct inspect_level *l = &in->levels[level];
+
+	if (l->rust)
+		return tokio_place(l->rust);
+	return inspection_coroutine_place(in, l->type, l->is_read, l->index);
 }

@@ -112,4 +112,8 @@ struct inspect_place {
 };
 struct inspect_place inspection_place(struct inspection *in, uint32_t level);
 
+/* The same for a C++ coroutine; !@is_read: the index is not known. */
+struct inspect_place inspection_coroutine_place(struct inspection *in, uint32_t type, bool is_read,
+						uint32_t index);
+
 #endif
