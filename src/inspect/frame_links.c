@@ -289,13 +289,24 @@ static void frame_settle_parents(struct frame_table *t)
 	}
 }
 
+static bool frames_need_proof(const struct frame_table *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr; i++) {
+		if (t->frames[i].needs_proof && t->frames[i].nr_candidates)
+			return true;
+	}
+	return false;
+}
+
 int frame_links_read(const struct process_image *image, struct coro_types *types,
 		     struct frame_table *table)
 {
 	struct frame_reader r = { .image = image, .types = types, .table = table };
 	int rc = frame_table_visit(image, table, frame_read_first, &r);
 
-	if (!rc)
+	if (!rc && frames_need_proof(table))
 		rc = frame_table_visit(image, table, frame_prove_children, &r);
 	if (!rc)
 		frame_settle_parents(table);

@@ -72,9 +72,14 @@ static void frame_table_trim(struct frame_table *t)
 	}
 }
 
+/* Memory is visited in ascending order: there is seldom something to do. */
 void frame_table_sort(struct frame_table *t)
 {
-	if (t->nr)
+	size_t i;
+
+	for (i = 1; i < t->nr && t->frames[i - 1].addr < t->frames[i].addr; i++)
+		;
+	if (i < t->nr)
 		qsort(t->frames, t->nr, sizeof(*t->frames), frame_by_address);
 }
 
@@ -90,6 +95,7 @@ int frame_table_seal(struct frame_table *t)
 		covered += frame_last_page(&t->frames[i]) - (t->frames[i].addr >> PAGE_SHIFT) + 1;
 	for (t->nr_pages = 64; t->nr_pages < covered * 2;)
 		t->nr_pages *= 2;
+	free(t->pages);
 	t->pages = calloc(t->nr_pages, sizeof(*t->pages));
 	if (!t->pages)
 		return -ENOMEM;
@@ -135,6 +141,12 @@ size_t frame_table_from(const struct frame_table *t, uint64_t addr)
 			high = middle;
 	}
 	return low;
+}
+
+void frame_table_clear(struct frame_table *t)
+{
+	t->nr = 0;
+	t->low = t->high = 0;
 }
 
 void frame_table_release(struct frame_table *t)

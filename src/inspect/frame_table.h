@@ -65,6 +65,9 @@ uint32_t frame_table_find(const struct frame_table *t, uint64_t addr);
 /* The first frame at or after @addr; t->nr: none. */
 size_t frame_table_from(const struct frame_table *t, uint64_t addr);
 
+/* Empty the table and keep its memory: frames may be added again. */
+void frame_table_clear(struct frame_table *t);
+
 void frame_table_release(struct frame_table *t);
 
 #endif

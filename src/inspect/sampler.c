@@ -319,7 +319,7 @@ static int sampler_read_frames(struct sampler *s, int64_t *changed, struct err *
 	int rc;
 
 	*changed = 0;
-	frame_table_release(&in->table);
+	frame_table_clear(&in->table);
 	if (!coro_types_count(in->types))
 		return 0;
 	rc = frame_scan(&s->image, in->types, &in->table, err);
