@@ -103,7 +103,8 @@ static void make_frames(size_t nr)
 static void make_untouched(size_t bytes)
 {
 	char *memory = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-						MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+						MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+						0));
 
 	if (memory == MAP_FAILED)
 		exit(1);

@@ -74,11 +74,11 @@ static Task<> sleep_still()
 	co_await Sleep{ &still, 3600ull * 1000000000u }; // @still
 }
 
-static Task<> sleep_in_turns(int phase)
+static Task<> sleep_in_turns(int phase) // @turns
 {
 	co_await Sleep{ &shorter, 10000000ull * phase }; // @start
 	for (;;) {
-		co_await Sleep{ &longer, 300000000 }; // @longer
+		co_await Sleep{ &longer, 300000000 };  // @longer
 		co_await Sleep{ &shorter, 100000000 }; // @shorter
 	}
 }
