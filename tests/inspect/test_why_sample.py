@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`corotracer why --sample`: formats, ends, targets that change or end between looks, states of Tokio's tasks."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import profiles
+import test_why as common
+import test_why_tokio
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def run(*args, status=0, **more):
+    r = subprocess.run([common.TOOL, "why", *args], capture_output=True, text=True, timeout=120, check=False, **more)
+    if r.returncode != status:
+        common.fail("why %s: exit %d, expected %d: %s" % (" ".join(args), r.returncode, status, r.stderr.strip()))
+    return r
+
+
+def sample(target, *args, status=0):
+    r = run("--json", "-p", str(target.process.pid), "--sample", "50/s", *args, status=status)
+    return json.loads(r.stdout) if r.stdout else {}
+
+
+def expect(label, got, wanted):
+    if got != wanted:
+        common.fail("%s: %r, expected %r" % (label, got, wanted))
+
+
+# ---- formats -------------------------------------------------------------------------------
+
+
+def functions(key):
+    state, stack = key
+    return (state, *(place if isinstance(place, str) else place[0] for place in stack))
+
+
+KNOWN = {("waiting", "sleep_still"), ("waiting", "sleep_in_turns", "client"), ("running", "blocking"),
+         ("running", "sleep_in_turns", "client")}
+
+
+def check_formats(work, program):
+    """Each format has the stacks of the program, and 60 coroutines that never move are 60 in each."""
+    paths = {}
+    with common.Target(program) as target:
+        for name in ("folded", "pprof", "speedscope"):
+            paths[name] = os.path.join(work, "profile." + name)
+            r = run("-p", str(target.process.pid), "--sample", "50/s", "--duration", "0.5", "-f", name, "-o", paths[name])
+            if not re.search(r"\d+ looks, \d+ left out as too late, 0 failed; \d+ stacks; wrote", r.stderr):
+                common.fail("%s: no summary: %s" % (name, r.stderr))
+        r = run("-p", str(target.process.pid), "--sample", "50/s", "--duration", "0.2", "-f", "folded")
+        if not r.stdout.splitlines()[0].startswith("sleep_still ("):
+            common.fail("folded on standard output: " + r.stdout)
+    pprof, period = profiles.read_pprof(paths["pprof"])
+    expect("period of pprof", period, 20_000_000)
+    for key, (samples, ns) in pprof.items():
+        expect("time of pprof", ns, samples * period)
+        if functions(key) == ("waiting", "sleep_still"):
+            expect("samples of 60 coroutines are not a multiple", samples % 60, 0)
+    scope = profiles.read_speedscope(paths["speedscope"])
+    folded = {(s, tuple(re.sub(r" \(.*", "", p) for p in stack)): v
+              for (s, stack), v in profiles.read_folded(paths["folded"]).items()}
+    for name, found in (("pprof", pprof), ("speedscope", scope), ("folded", folded)):
+        unknown = {functions(key) for key in found} - KNOWN
+        if unknown or ("waiting", "sleep_still") not in {functions(key) for key in found}:
+            common.fail("%s: %s" % (name, sorted(functions(key) for key in found)))
+    check_go(paths["pprof"])
+
+
+def check_go(path):
+    """The reader of pprof's authors."""
+    if not shutil.which("go"):
+        return
+    r = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=time", path], capture_output=True, text=True,
+                       timeout=60, check=False)
+    if r.returncode and "no such tool" in r.stderr:
+        return
+    if r.returncode or "sleep_still" not in r.stdout or "Type: time" not in r.stdout:
+        common.fail("go tool pprof: %s%s" % (r.stdout, r.stderr))
+
+
+def check_page(work, program):
+    path = os.path.join(work, "profile.html")
+    with common.Target(program) as target:
+        r = run("-p", str(target.process.pid), "--sample", "50/s", "--duration", "0.3", "--html", path, "--json")
+    if "wrote" not in r.stderr or not os.path.getsize(path) or json.loads(r.stdout)["looks"] < 1:
+        common.fail("page: " + r.stderr)
+
+
+# ---- ends -----------------------------------------------------------------------------------
+
+
+def check_signals(program):
+    """A signal ends the sampling and prints what there is."""
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        with common.Target(program) as target:
+            with subprocess.Popen([common.TOOL, "why", "--json", "-p", str(target.process.pid), "--sample", "20/s"],
+                                  stdout=subprocess.PIPE, text=True, start_new_session=True) as tool:
+                time.sleep(1.5)
+                os.killpg(tool.pid, sig)
+                found = tool.communicate(timeout=60)[0]
+            found = json.loads(found) if found else {"ended_by": None, "looks": 0}
+            if found["ended_by"] != "signal" or found["looks"] < 1:
+                common.fail("signal %d: %s" % (sig, found))
+            if sig == signal.SIGINT:
+                expect("status after Ctrl-C", tool.returncode, 0)
+
+
+def check_program_end(program):
+    """The end of the program ends the sampling; its status is that of the command."""
+    r = run("--json", "--sample", "20/s", "--", program, "2", status=7)
+    found = json.loads(r.stdout)
+    expect("end of the program", found["ended_by"], "exit")
+    expect("the end is not a failure", found["failed"], 0)
+    if "time still" not in r.stderr:
+        common.fail("output of the program with --json: " + r.stderr)
+    r = run("--json", "--sample", "20/s", "--duration", "0.5", "--", program, "30")
+    expect("end after the time", json.loads(r.stdout)["ended_by"], "duration")
+    with common.Target(program) as target:
+        target.process.kill()
+        target.process.wait()
+        run("-p", str(target.process.pid), "--sample", "20/s", status=1)
+
+
+def check_usage(program):
+    for args, words in ((["--sample", "0"], "looks per second"), (["--sample", "10/h"], "looks per second"),
+                        (["--sample", "nan"], "looks per second"), (["--duration", "3"], "--duration needs --sample"),
+                        (["-f", "folded"], "--format needs --sample"), (["--sample", "5", "-o", "x"], "-o needs --format"),
+                        (["--sample", "5", "--fail-on", "all"], "cannot use --fail-on with --sample"),
+                        (["--sample", "5", "-f", "pprof", "--json"], "both to standard output")):
+        r = run("-p", "1", *args, status=2)
+        if words not in r.stderr:
+            common.fail("%s: %s" % (args, r.stderr))
+    r = run("--sample", "5", program, status=2)
+    if "--sample needs -p PID or -- CMD" not in r.stderr:
+        common.fail("a core file: " + r.stderr)
+
+
+# ---- targets that change ------------------------------------------------------------------------
+
+
+def check_late(work):
+    """Looks that cannot be made in time are counted, not made up for."""
+    program = common.build(work, "forgotten", "g++", ["-O2", "-g"])
+    with common.Target(program) as target:
+        found = json.loads(run("--json", "-p", str(target.process.pid), "--sample", "1000/s", "--duration", "0.5").stdout)
+    expect("looks that were due", found["looks"] + found["late"], 500)
+    expect("coroutines of each look", found["samples"], 1000 * found["looks"])
+
+
+def check_change(work, sampled):
+    """A library is loaded, then another program is executed: the samples go on."""
+    program = common.build(work, "executes", "g++", ["-O0", "-g"], ["-ldl"])
+    library = os.path.join(work, "library.so")
+    subprocess.run(["g++", "-std=c++20", "-fcoroutines", "-O0", "-g", "-shared", "-fPIC",
+                    os.path.join(HERE, "library.cpp"), "-o", library], check=True, timeout=120)
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as target:
+        target.stdout.readline()
+        with subprocess.Popen([common.TOOL, "why", "--json", "-p", str(target.pid), "--sample", "20/s"],
+                              stdout=subprocess.PIPE, text=True) as tool:
+            time.sleep(1)
+            for line in ("load " + library, "execute " + sampled):
+                target.stdin.write(line + "\n")
+                target.stdin.flush()
+                target.stdout.readline()
+                time.sleep(1.5)
+            target.kill()
+            found = json.loads(tool.communicate(timeout=60)[0])
+        expect("status", tool.returncode, 0)
+    expect("end", found["ended_by"], "exit")
+    names = {stack["stack"][0]["function"] for stack in found["stacks"]}
+    if not {"waits", "sleep_still"} <= names or found["reloads"] < 2:
+        common.fail("a process that changes: %s, %d reloads, %d failed" % (names, found["reloads"], found["failed"]))
+
+
+def check_restless(work):
+    """Coroutines, memory, threads and processes come and go; stacks are whole or left out."""
+    program = common.build(work, "restless", "g++", ["-O2", "-g"])
+    for args in ([], ["die"]):
+        with common.Target(program, args=args) as target:
+            r = subprocess.run([common.TOOL, "why", "--json", "-p", str(target.process.pid), "--sample", "50/s", "--duration",
+                                "1.5"], capture_output=True, text=True, timeout=120, check=False)
+        if r.returncode not in (0, 1) or (r.returncode == 1 and not args):
+            common.fail("restless %s: exit %d: %s" % (args, r.returncode, r.stderr))
+        found = json.loads(r.stdout) if r.stdout else {"stacks": []}
+        for stack in found["stacks"]:
+            names = [level["function"] for level in stack["stack"]]
+            if names not in (["inner", "outer"], ["outer"], ["inner"]):
+                common.fail("restless: an impossible stack: %s" % names)
+
+
+# ---- Tokio ------------------------------------------------------------------------------------------
+
+
+def check_tokio(work):
+    """With one worker thread, of three busy tasks one runs and two are ready."""
+    if not shutil.which("cargo"):
+        print("no cargo here: Tokio is not checked")
+        return
+    path = test_why_tokio.build(work, 2, 0)
+    if not path:
+        print("not built: Tokio is not checked")
+        return
+    with common.Target(os.path.join(os.path.dirname(path), "sampled")) as target:
+        found = sample(target, "--duration", "2")
+    looks = found["looks"]
+    by = {(s["state"], s["stack"][0]["function"]): s["samples"] for s in found["stacks"]}
+    expect("tasks that wait", by.get(("waiting", "still")), 20 * looks)
+    missing = 3 * looks - sum(n for (_, name), n in by.items() if name == "busy")
+    if not 0 <= missing <= found["changed"]:
+        common.fail("busy tasks: %d are missing, %d were left out" % (missing, found["changed"]))
+    # Between two polls none runs for a moment.
+    if by.get(("running", "busy"), 0) < looks * 0.6 or by.get(("ready", "busy"), 0) < looks * 1.2:
+        common.fail("states of busy tasks: %s in %d looks" % (by, looks))
+
+
+def main():
+    if not shutil.which("g++"):
+        print("no g++ here")
+        return 77
+    with tempfile.TemporaryDirectory() as work:
+        program = common.build(work, "sampled", "g++", ["-O0", "-g"])
+        check_usage(program)
+        check_formats(work, program)
+        check_page(work, program)
+        check_signals(program)
+        check_program_end(program)
+        check_late(work)
+        check_change(work, program)
+        check_restless(work)
+        check_tokio(work)
+    print("%d faults" % len(common.faults))
+    return 1 if common.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
