@@ -3,16 +3,18 @@
 #include "inspect/inspect_print.h"
 
 #include "base/text.h"
+#include "inspect/tokio_branches.h"
 #include "inspect/tokio_groups.h"
 #include "inspect/wait_text.h"
 #include "process/system_calls.h"
 
-static void print_level(struct inspection *in, struct printer *p, uint32_t level, bool is_leaf)
+void print_place(struct printer *p, const struct inspect_place *at, const char *indent,
+		 bool is_leaf)
 {
-	struct inspect_place place = inspection_place(in, level);
+	struct inspect_place place = *at;
 
 	print_object(p, NULL);
-	print_text(p, is_leaf ? "      " : "   <- ");
+	print_text(p, "%s%s", indent, is_leaf ? "   " : "<- ");
 	print_safe(p, place.function, 0);
 	print_string(p, "function", place.function);
 	print_string(p, "file", place.file);
@@ -29,14 +31,16 @@ static void print_level(struct inspection *in, struct printer *p, uint32_t level
 		print_text(p, "  (not started)");
 	else if (place.file && !place.is_exact)
 		print_text(p, "  (the function; the line of the %s is unknown)",
-			   in->levels[level].rust ? ".await" : "co_await");
+			   place.rust ? ".await" : "co_await");
 	else if (is_leaf && place.awaits) {
-		print_text(p, in->levels[level].rust ? "  awaits " : "  co_await ");
+		print_text(p, place.rust ? "  awaits " : "  co_await ");
 		print_safe(p, place.awaits, 60);
 	}
 	if (place.awaits)
 		print_string(p, "awaits", place.awaits);
 	print_text(p, "\n");
+	if (place.rust)
+		print_tokio_branches(p, place.rust, indent);
 	print_object_end(p);
 }
 
@@ -46,7 +50,9 @@ static void print_stack(struct inspection *in, struct printer *p, uint32_t stack
 
 	print_list(p, "stack");
 	while (level) {
-		print_level(in, p, level - 1, level == stack + 1);
+		struct inspect_place place = inspection_place(in, level - 1);
+
+		print_place(p, &place, "   ", level == stack + 1);
 		level = in->levels[level - 1].parent;
 	}
 	print_list_end(p);

@@ -10,6 +10,10 @@ struct inspect_print_options {
 	size_t groups_max; /* 0: all */
 };
 
+/* A level of a stack: a line of text after @indent; @is_leaf: the innermost one. */
+void print_place(struct printer *p, const struct inspect_place *at, const char *indent,
+		 bool is_leaf);
+
 void inspection_print(struct inspection *in, struct printer *p,
 		      const struct inspect_print_options *options);
 

@@ -108,7 +108,8 @@ struct inspect_place {
 	uint32_t line;
 	bool is_exact; /* false: the line of the function, not of the co_await */
 	bool is_initial;
-	const char *awaits; /* type of the awaiter; NULL: unknown */
+	const char *awaits;            /* type of the awaiter; NULL: unknown */
+	const struct rust_place *rust; /* of a task of Tokio; NULL: a C++ coroutine */
 };
 struct inspect_place inspection_place(struct inspection *in, uint32_t level);
 

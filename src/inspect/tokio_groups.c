@@ -103,6 +103,7 @@ struct inspect_place tokio_place(const struct rust_place *place)
 		.is_exact = place->is_exact,
 		.is_initial = place->is_initial,
 		.awaits = place->awaits,
+		.rust = place,
 	};
 }
 

@@ -152,6 +152,13 @@ static int task_scan_piece(void *arg, const struct image_range *range, uint64_t 
 	return rc;
 }
 
+static void task_places_free(struct rust_stack *places)
+{
+	if (places)
+		rust_stack_release(places);
+	free(places);
+}
+
 /* Read the futures, and the header again: a task that has changed was running. */
 static int tasks_read_futures(struct task_scanner *s)
 {
@@ -177,7 +184,7 @@ static int tasks_read_futures(struct task_scanner *s)
 		    !u64map_get(&t->tables, table, &type) || type - 1 != task.type ||
 		    ((state ^ task.state) & (TASK_RUNNING | TASK_COMPLETE))) {
 			t->nr_changed++;
-			free(places);
+			task_places_free(places);
 			continue;
 		}
 		task.places = places;
@@ -236,7 +243,7 @@ void tokio_tasks_forget(struct tokio_tasks *t)
 	size_t i;
 
 	for (i = 0; i < t->nr; i++)
-		free(t->tasks[i].places);
+		task_places_free(t->tasks[i].places);
 	t->nr = t->nr_running = t->nr_changed = 0;
 	u64map_release(&t->running);
 }

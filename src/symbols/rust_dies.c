@@ -79,6 +79,67 @@ uint32_t rust_die_size(Dwarf_Die *type)
 	return (uint32_t)size;
 }
 
+bool rust_die_parameter(Dwarf_Die *in, Dwarf_Die *type)
+{
+	Dwarf_Die die;
+
+	if (dwarf_child(in, &die) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&die) == DW_TAG_template_type_parameter)
+			return rust_die_type(&die, type);
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
+static bool rust_search_inside(Dwarf_Die *in, const char *name, Dwarf_Die *type, uint32_t *offset,
+			       int depth)
+{
+	const char *found = dwarf_diename(in);
+	Dwarf_Die die, inner;
+	uint32_t at;
+
+	if (found && !strncmp(found, name, strlen(name))) {
+		*type = *in;
+		return true;
+	}
+	if (!depth || dwarf_tag(in) != DW_TAG_structure_type || dwarf_child(in, &die) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&die) != DW_TAG_member || !rust_die_type(&die, &inner) ||
+		    dwarf_tag(&inner) != DW_TAG_structure_type || !rust_member_offset(&die, &at) ||
+		    !rust_search_inside(&inner, name, type, offset, depth - 1))
+			continue;
+		*offset += at;
+		return *offset < RUST_SIZE_MAX;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
+bool rust_die_inside(Dwarf_Die *in, const char *name, Dwarf_Die *type, uint32_t *offset)
+{
+	return rust_search_inside(in, name, type, offset, TYPE_STEPS_MAX);
+}
+
+bool rust_die_scalar(Dwarf_Die *in, uint32_t *offset, uint32_t *size)
+{
+	Dwarf_Die type = *in, inner;
+	uint32_t at;
+	int step;
+
+	for (step = 0; step < TYPE_STEPS_MAX; step++) {
+		if (dwarf_tag(&type) != DW_TAG_structure_type) {
+			*size = rust_die_size(&type);
+			return *size && *size <= 8;
+		}
+		if (!rust_die_first_member(&type, &inner, &at))
+			return false;
+		*offset += at;
+		type = inner;
+	}
+	return false;
+}
+
 /* ---- variants ---------------------------------------------------------------- */
 
 bool rust_die_variants(Dwarf_Die *type, struct rust_variants *out)
@@ -124,6 +185,11 @@ bool rust_die_variant(const struct rust_variants *variants, uint64_t value, Dwar
 		}
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return has_other && dwarf_child(&other, member) == 0;
+}
+
+bool rust_die_async(Dwarf_Die *type, struct rust_variants *out)
+{
+	return rust_die_variants(type, out) && out->selector && !strcmp(out->selector, "__state");
 }
 
 /* ---- names ------------------------------------------------------------------- */

@@ -5,18 +5,12 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
-#include "base/strtab.h"
-#include "base/u64map.h"
 #include "symbols/rust_dies.h"
-#include "symbols/rust_waits.h"
-
-#define NAME_MAX_LEN 2048
+#include "symbols/rust_walk.h"
 
 struct rust_entry {
 	struct rust_task_type type;
@@ -28,44 +22,15 @@ struct rust_entry {
 struct rust_futures {
 	struct rust_entry *entries;
 	size_t nr, room;
-	struct strtab texts;
-	struct u64map paths;        /* address of a type's DIE to 1 + number of its path */
-	struct strtab keys;         /* of places */
-	struct rust_place **places; /* by the number of their key */
-	size_t nr_places;
+	Dwarf_Die *cells; /* of the module that is being added */
+	size_t nr_cells, room_cells;
+	struct rust_walker walker;
 	bool is_without_types; /* a task has no type in DWARF */
 };
 
 struct rust_futures *rust_futures_new(void)
 {
 	return calloc(1, sizeof(struct rust_futures));
-}
-
-static const char *rust_keep(struct rust_futures *rf, const char *text)
-{
-	int64_t number = text ? strtab_intern(&rf->texts, text) : -1;
-
-	return number < 0 ? NULL : strtab_text(&rf->texts, (size_t)number);
-}
-
-/* rust_die_path(), remembered: it searches the unit.  NULL: unknown. */
-static const char *rust_path_of(struct rust_futures *rf, Dwarf_Die *type)
-{
-	uint64_t *slot = u64map_at(&rf->paths, (uint64_t)(uintptr_t)type->addr);
-	char path[NAME_MAX_LEN];
-	int64_t number;
-
-	if (!slot)
-		return NULL;
-	if (!*slot) {
-		if (!rust_die_path(type, path, sizeof(path)))
-			snprintf(path, sizeof(path), "?");
-		number = strtab_intern(&rf->texts, path);
-		if (number < 0)
-			return NULL;
-		*slot = (uint64_t)number + 1;
-	}
-	return strtab_text(&rf->texts, *slot - 1);
 }
 
 /* ---- functions and types of a module ------------------------------------------ */
@@ -144,45 +109,76 @@ static void rust_set_cell(struct rust_entry *e, Dwarf_Die *cell)
 static int rust_add_cell(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
 {
 	const char *name = dwarf_tag(die) == DW_TAG_structure_type ? dwarf_diename(die) : NULL;
-	size_t i;
 
 	(void)bias;
 	if (!name || strncmp(name, "Cell<", 5) != 0)
 		return 0;
-	for (i = 0; i < rf->nr; i++) {
-		struct rust_entry *e = &rf->entries[i];
+	if (rf->nr_cells == rf->room_cells) {
+		size_t room = rf->room_cells ? rf->room_cells * 2 : 64;
+		Dwarf_Die *more = reallocarray(rf->cells, room, sizeof(*more));
 
-		if (!e->has_cell && !strcmp(e->args, name + 4))
-			rust_set_cell(e, die);
+		if (!more)
+			return -ENOMEM;
+		rf->cells = more;
+		rf->room_cells = room;
 	}
+	rf->cells[rf->nr_cells++] = *die;
 	return 0;
 }
 
-static int rust_visit_units(struct rust_futures *rf, struct Dwfl_Module *module,
-			    const char *const *path, rust_visitor visit)
+/* The type of the task that each poll function is for has the same parameters. */
+static void rust_set_cells(struct rust_futures *rf, size_t first)
 {
+	size_t i, k;
+
+	for (i = first; i < rf->nr; i++) {
+		struct rust_entry *e = &rf->entries[i];
+
+		for (k = 0; k < rf->nr_cells && !e->has_cell; k++) {
+			if (!strcmp(e->args, dwarf_diename(&rf->cells[k]) + 4))
+				rust_set_cell(e, &rf->cells[k]);
+		}
+		rf->is_without_types = rf->is_without_types || !e->has_cell;
+	}
+	rf->nr_cells = 0;
+}
+
+static int rust_visit_unit(struct rust_futures *rf, Dwarf_Die *unit, uint64_t bias)
+{
+	static const char *const raw[] = { "runtime", "task", "raw", NULL };
+	static const char *const core[] = { "runtime", "task", "core", NULL };
+	Dwarf_Die die;
+	int rc = 0;
+
+	if (dwarf_child(unit, &die) != 0)
+		return 0;
+	do {
+		int tag = dwarf_tag(&die);
+		const char *name = tag == DW_TAG_namespace ? dwarf_diename(&die) : NULL;
+
+		if (tag == DW_TAG_variable)
+			rc = rust_vtables_add(&rf->walker.vtables, &die, bias);
+		if (!name || strcmp(name, "tokio") != 0)
+			continue;
+		rc = rust_visit_namespace(rf, &die, raw, rust_add_poll, bias);
+		if (!rc)
+			rc = rust_visit_namespace(rf, &die, core, rust_add_cell, bias);
+	} while (!rc && dwarf_siblingof(&die, &die) == 0);
+	return rc;
+}
+
+int rust_futures_add(struct rust_futures *rf, struct Dwfl_Module *module)
+{
+	size_t before = rf->nr;
 	Dwarf_Die *unit = NULL;
 	Dwarf_Addr bias;
 	int rc = 0;
 
 	while (!rc && (unit = dwfl_module_nextcu(module, unit, &bias))) {
 		if (dwarf_srclang(unit) == DW_LANG_Rust)
-			rc = rust_visit_namespace(rf, unit, path, visit, bias);
+			rc = rust_visit_unit(rf, unit, bias);
 	}
-	return rc;
-}
-
-int rust_futures_add(struct rust_futures *rf, struct Dwfl_Module *module)
-{
-	static const char *const raw[] = { "tokio", "runtime", "task", "raw", NULL };
-	static const char *const core[] = { "tokio", "runtime", "task", "core", NULL };
-	size_t before = rf->nr, i;
-	int rc = rust_visit_units(rf, module, raw, rust_add_poll);
-
-	if (!rc && rf->nr > before)
-		rc = rust_visit_units(rf, module, core, rust_add_cell);
-	for (i = before; i < rf->nr; i++)
-		rf->is_without_types = rf->is_without_types || !rf->entries[i].has_cell;
+	rust_set_cells(rf, before);
 	return rc;
 }
 
@@ -196,177 +192,21 @@ const struct rust_task_type *rust_futures_type(const struct rust_futures *rf, si
 	return &rf->entries[number].type;
 }
 
-/* ---- places -------------------------------------------------------------------- */
+/* ---- from a task to its future ---------------------------------------------------- */
 
-/* "server::serve::{async_fn_env#0}": "serve". */
-static void rust_plain_function(const char *path, char *out, size_t size)
-{
-	size_t end = strlen(path);
-
-	while (end) {
-		size_t start = end;
-
-		while (start && path[start - 1] != ':')
-			start--;
-		if (path[start] != '{') {
-			snprintf(out, size, "%.*s", (int)(end - start), path + start);
-			return;
-		}
-		end = start >= 2 ? start - 2 : 0;
-	}
-	snprintf(out, size, "%s", path);
-}
-
-static const struct rust_place *rust_place_keep(struct rust_futures *rf, struct rust_place place)
-{
-	char key[NAME_MAX_LEN + PATH_MAX + 64];
-	struct rust_place **more, *kept;
-	int64_t number;
-
-	snprintf(key, sizeof(key), "%s\n%s\n%u %d %d\n%s", place.function,
-		 place.file ? place.file : "", place.line, place.is_exact, place.is_initial,
-		 place.awaits ? place.awaits : "");
-	number = strtab_intern(&rf->keys, key);
-	if (number < 0)
-		return NULL;
-	if ((size_t)number < rf->nr_places)
-		return rf->places[number];
-	more = reallocarray(rf->places, rf->nr_places + 1, sizeof(struct rust_place *));
-	if (more)
-		rf->places = more;
-	kept = more ? malloc(sizeof(*kept)) : NULL;
-	if (!kept)
-		return NULL;
-	*kept = place;
-	rf->places[rf->nr_places++] = kept;
-	return kept;
-}
-
-/* ---- follow the futures ---------------------------------------------------------- */
-
-struct rust_walk {
-	struct rust_futures *rf;
+struct rust_cell_walk {
 	rust_reader read;
 	void *arg;
-	struct rust_stack *out;
-	Dwarf_Die type; /* of the future, at addr */
+	Dwarf_Die type;
 	uint64_t addr;
 };
 
-static bool walk_read_number(const struct rust_walk *w, uint64_t addr, uint32_t size, uint64_t *out)
-{
-	*out = 0;
-	return w->read(w->arg, addr, out, size);
-}
-
-/* The future at w->addr is that of an async function: note its place and go to what it awaits. */
-static bool walk_async(struct rust_walk *w, const struct rust_variants *variants)
-{
-	struct rust_place place = { 0 };
-	char function[NAME_MAX_LEN], file[PATH_MAX];
-	Dwarf_Die member, variant;
-	const char *name, *source, *path;
-	uint64_t state;
-	uint32_t at;
-	int line = 0;
-
-	if (!walk_read_number(w, w->addr + variants->offset, variants->size, &state) ||
-	    !rust_die_variant(variants, state, &member) || !rust_die_type(&member, &variant) ||
-	    !(name = dwarf_diename(&variant)) || w->out->nr == RUST_DEPTH_MAX)
-		return false;
-	w->out->is_finished = !strcmp(name, "Returned") || !strcmp(name, "Panicked");
-	path = rust_path_of(w->rf, &w->type);
-	if (!path)
-		return false;
-	rust_wait_note(&w->out->wait, path);
-	rust_plain_function(path, function, sizeof(function));
-	place.function = rust_keep(w->rf, function);
-	source = dwarf_decl_file(&member);
-	if (source) {
-		path_plain(source, file, sizeof(file));
-		place.file = rust_keep(w->rf, file);
-		dwarf_decl_line(&member, &line);
-		place.line = line > 0 ? (uint32_t)line : 0;
-	}
-	place.is_initial = !strcmp(name, "Unresumed");
-	place.is_exact = place.file && !strncmp(name, "Suspend", 7);
-	if (!place.function || !(w->out->places[w->out->nr] = rust_place_keep(w->rf, place)))
-		return false;
-	w->out->nr++;
-	if (strncmp(name, "Suspend", 7) != 0 ||
-	    !rust_die_member(&variant, "__awaitee", &w->type, &at))
-		return false;
-	w->addr += at;
-	return true;
-}
-
-/* A pointer, or a struct around another future. */
-static bool walk_wrapper(struct rust_walk *w, const char *path)
-{
-	const char *follow = rust_wait_follows(path);
-	Dwarf_Die type;
-	uint32_t at;
-
-	if (dwarf_tag(&w->type) == DW_TAG_pointer_type) {
-		if (!rust_die_type(&w->type, &type) || !walk_read_number(w, w->addr, 8, &w->addr) ||
-		    !w->addr)
-			return false;
-	} else if (follow && (*follow ? rust_die_member(&w->type, follow, &type, &at)
-				      : rust_die_first_member(&w->type, &type, &at))) {
-		w->addr += at;
-	} else {
-		return false;
-	}
-	w->type = type;
-	return true;
-}
-
-static void walk_leaf(struct rust_walk *w, const char *path)
-{
-	struct rust_stack *out = w->out;
-
-	rust_wait_note(&out->wait, path);
-	rust_wait_read(&out->wait, &w->type, path, w->addr, w->read, w->arg);
-	if (out->nr) {
-		struct rust_place place = *out->places[out->nr - 1];
-
-		place.awaits = path;
-		out->places[out->nr - 1] = rust_place_keep(w->rf, place);
-		out->nr -= !out->places[out->nr - 1];
-	}
-}
-
-static void walk_futures(struct rust_walk *w)
-{
-	struct rust_variants variants;
-	const char *path;
-	int step;
-
-	for (step = 0; step < 4 * RUST_DEPTH_MAX; step++) {
-		if (rust_die_variants(&w->type, &variants) && variants.selector &&
-		    !strcmp(variants.selector, "__state")) {
-			if (!walk_async(w, &variants))
-				return;
-			continue;
-		}
-		path = dwarf_tag(&w->type) == DW_TAG_pointer_type ? ""
-								  : rust_path_of(w->rf, &w->type);
-		if (!path)
-			return;
-		if (!walk_wrapper(w, path)) {
-			if (path[0])
-				walk_leaf(w, path);
-			return;
-		}
-	}
-}
-
 /* From the cell to its future: core.stage, through the wrappers, to the variant Running. */
-static bool walk_to_future(struct rust_walk *w, bool *is_finished)
+static bool rust_cell_future(struct rust_cell_walk *w, bool *is_finished)
 {
 	struct rust_variants variants;
 	Dwarf_Die type, member;
-	uint64_t value;
+	uint64_t value = 0;
 	uint32_t at;
 	int step;
 
@@ -388,7 +228,7 @@ static bool walk_to_future(struct rust_walk *w, bool *is_finished)
 			return false;
 	}
 	if (!rust_die_variants(&w->type, &variants) ||
-	    !walk_read_number(w, w->addr + variants.offset, variants.size, &value) ||
+	    !w->read(w->arg, w->addr + variants.offset, &value, variants.size) ||
 	    !rust_die_variant(&variants, value, &member) || !rust_die_type(&member, &type))
 		return false;
 	*is_finished = strcmp(dwarf_diename(&member) ? dwarf_diename(&member) : "", "Running") != 0;
@@ -401,43 +241,50 @@ static bool walk_to_future(struct rust_walk *w, bool *is_finished)
 }
 
 /* The task as far as its function's name says it: "<server::serve::{async_fn_env#0}, ...". */
-static bool walk_name(struct rust_walk *w, const struct rust_entry *e)
+const struct rust_place *rust_futures_root(struct rust_futures *rf, size_t number)
 {
-	char path[NAME_MAX_LEN], function[NAME_MAX_LEN];
+	const char *args = rf->entries[number].args;
+	char path[RUST_NAME_MAX], function[RUST_NAME_MAX];
 	struct rust_place place = { 0 };
 
-	snprintf(path, sizeof(path), "%.*s", (int)strcspn(e->args + 1, "<,>"), e->args + 1);
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(args + 1, "<,>"), args + 1);
 	rust_plain_function(path, function, sizeof(function));
-	place.function = rust_keep(w->rf, function);
-	w->out->places[0] = place.function ? rust_place_keep(w->rf, place) : NULL;
-	w->out->nr = w->out->places[0] != NULL;
-	return w->out->nr;
+	place.function = rust_places_text(&rf->walker.places, function);
+	return place.function ? rust_places_keep(&rf->walker.places, &place) : NULL;
+}
+
+static bool rust_stack_of_root(struct rust_futures *rf, size_t number, struct rust_stack *out)
+{
+	const struct rust_place *root = rust_futures_root(rf, number);
+
+	out->places = root ? rust_places_stack(&rf->walker.places, &root, 1) : NULL;
+	out->nr = out->places != NULL;
+	return out->nr;
 }
 
 bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, rust_reader read,
 		       void *arg, struct rust_stack *out)
 {
 	const struct rust_entry *e = &rf->entries[number];
-	struct rust_walk w = { .rf = rf, .read = read, .arg = arg, .out = out, .addr = cell };
+	struct rust_cell_walk w = { .read = read, .arg = arg, .addr = cell };
 
 	*out = (struct rust_stack){ .wait.fd = -1 };
 	if (!e->has_cell)
-		return walk_name(&w, e);
+		return rust_stack_of_root(rf, number, out);
 	w.type = e->cell;
-	if (!walk_to_future(&w, &out->is_finished))
+	if (!rust_cell_future(&w, &out->is_finished))
 		return false;
 	if (out->is_finished)
 		return true;
-	walk_futures(&w);
-	return out->nr ? true : walk_name(&w, e);
+	if (!rust_walk_future(&rf->walker, &w.type, w.addr, read, arg, out))
+		return false;
+	return out->nr ? true : rust_stack_of_root(rf, number, out);
 }
 
-const struct rust_place *rust_futures_root(struct rust_futures *rf, size_t number)
+void rust_stack_release(struct rust_stack *stack)
 {
-	struct rust_stack out = { .nr = 0 };
-	struct rust_walk w = { .rf = rf, .out = &out };
-
-	return walk_name(&w, &rf->entries[number]) ? out.places[0] : NULL;
+	free(stack->branch_waits);
+	*stack = (struct rust_stack){ .wait.fd = -1 };
 }
 
 /* ---- the end --------------------------------------------------------------------- */
@@ -452,16 +299,10 @@ const char *rust_futures_problem(const struct rust_futures *rf)
 
 void rust_futures_free(struct rust_futures *rf)
 {
-	size_t i;
-
 	if (!rf)
 		return;
-	for (i = 0; i < rf->nr_places; i++)
-		free(rf->places[i]);
-	free(rf->places);
+	free(rf->cells);
 	free(rf->entries);
-	u64map_release(&rf->paths);
-	strtab_release(&rf->texts);
-	strtab_release(&rf->keys);
+	rust_walker_release(&rf->walker);
 	free(rf);
 }

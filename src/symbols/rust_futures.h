@@ -25,7 +25,18 @@ struct rust_place {
 	uint32_t line;
 	bool is_exact;      /* the line of the .await */
 	bool is_initial;    /* not polled yet */
+	bool has_more;      /* not all of its branches were read */
 	const char *awaits; /* type of the awaited future, for the innermost place; or NULL */
+	const struct rust_branch *branches; /* futures that it awaits together: select!, join! */
+	size_t nr_branches;
+};
+
+/* One of several futures that a place awaits; equal ones are one branch with a count. */
+struct rust_branch {
+	const struct rust_place *const *places; /* outermost first */
+	size_t nr;
+	const char *kind, *type; /* of the innermost future, as in rust_wait; or NULL */
+	uint64_t count;
 };
 
 /* What the innermost future waits for. */
@@ -35,17 +46,21 @@ struct rust_wait {
 	bool has_deadline;
 	int64_t seconds; /* of CLOCK_MONOTONIC */
 	uint32_t nanoseconds;
-	uint64_t object; /* address of the task that it joins; 0: none */
-	int fd;          /* -1: none */
+	uint64_t object;        /* address of the task that it joins; 0: none */
+	int fd;                 /* -1: none */
+	uint64_t io;            /* address of Tokio's ScheduledIo; 0: none */
+	bool is_read, is_write; /* what the descriptor must be ready for; both or none: unknown */
 };
 
 #define RUST_DEPTH_MAX 64
 
 struct rust_stack {
-	const struct rust_place *places[RUST_DEPTH_MAX]; /* outermost first; equal places: equal
-							    pointers */
+	/* outermost first; equal places, and equal stacks: equal pointers */
+	const struct rust_place *const *places;
 	size_t nr;
 	struct rust_wait wait;
+	struct rust_wait *branch_waits; /* of the futures in branches, from malloc(); or NULL */
+	size_t nr_branch_waits;
 	bool is_finished; /* the future has returned */
 };
 
@@ -76,6 +91,9 @@ bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, ru
 
 /* The async function of the tasks of type @number, without a line.  NULL: no memory. */
 const struct rust_place *rust_futures_root(struct rust_futures *rf, size_t number);
+
+/* Frees what is in @stack. */
+void rust_stack_release(struct rust_stack *stack);
 
 /* A sentence on what could not be read; NULL: no problem. */
 const char *rust_futures_problem(const struct rust_futures *rf);

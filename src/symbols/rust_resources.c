@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* rust_resources.c - find the descriptor and the time limit of a future of Tokio. */
+#include "symbols/rust_resources.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbols/rust_dies.h"
+#include "symbols/rust_waits.h"
+
+#define SEARCH_DEPTH 12
+#define FD_MAX       (1 << 24)
+
+/* ---- which types lead to a descriptor --------------------------------------------------- */
+
+static bool resource_is_evented(Dwarf_Die *type)
+{
+	const char *name = dwarf_diename(type);
+
+	return name && dwarf_tag(type) == DW_TAG_structure_type &&
+	       (!strncmp(name, "PollEvented<", 12) || !strncmp(name, "AsyncFd<", 8));
+}
+
+static bool resource_leads(const struct rust_resources *r, Dwarf_Die *type, int depth);
+
+static bool resource_leads_in(const struct rust_resources *r, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die, inner;
+	int tag;
+
+	if (dwarf_child(parent, &die) != 0)
+		return false;
+	do {
+		tag = dwarf_tag(&die);
+		if (tag == DW_TAG_member && rust_die_type(&die, &inner) &&
+		    resource_leads(r, &inner, depth - 1))
+			return true;
+		if ((tag == DW_TAG_variant_part || tag == DW_TAG_variant) &&
+		    resource_leads_in(r, &die, depth))
+			return true;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
+static bool resource_leads(const struct rust_resources *r, Dwarf_Die *type, int depth)
+{
+	Dwarf_Die target;
+	uint64_t *known;
+	bool does;
+
+	if (depth <= 0)
+		return false;
+	if (dwarf_tag(type) == DW_TAG_pointer_type)
+		return rust_die_type(type, &target) && resource_leads(r, &target, depth - 1);
+	if (dwarf_tag(type) != DW_TAG_structure_type)
+		return false;
+	known = u64map_at(r->without, (uint64_t)(uintptr_t)type->addr);
+	if (!known || *known)
+		return known && *known == 2;
+	*known = 1; /* while it is searched: a type may contain a pointer to itself */
+	does = resource_is_evented(type) || resource_leads_in(r, type, depth);
+	known = u64map_at(r->without, (uint64_t)(uintptr_t)type->addr);
+	if (known)
+		*known = does ? 2 : 1;
+	return does;
+}
+
+/* ---- the descriptor in a socket ------------------------------------------------------------ */
+
+struct resource_visit {
+	const struct rust_resources *r;
+	bool (*visit)(struct resource_visit *v, Dwarf_Die *type, uint64_t addr, int depth);
+	struct rust_wait *wait;
+	unsigned nr; /* different descriptors that were found */
+};
+
+/* All members, and those of the current variant.  False: stop. */
+static bool resource_members(struct resource_visit *v, Dwarf_Die *type, uint64_t addr, int depth)
+{
+	struct rust_variants variants;
+	Dwarf_Die die, inner, payload = *type;
+	uint64_t value = 0;
+
+	if (rust_die_variants(type, &variants) &&
+	    (!v->r->read(v->r->arg, addr + variants.offset, &value, variants.size) ||
+	     !rust_die_variant(&variants, value, &die) || !rust_die_type(&die, &payload)))
+		return true;
+	if (dwarf_child(&payload, &die) != 0)
+		return true;
+	do {
+		Dwarf_Attribute attr;
+		Dwarf_Word at = 0;
+
+		if (dwarf_tag(&die) != DW_TAG_member || !rust_die_type(&die, &inner))
+			continue;
+		if (dwarf_attr(&die, DW_AT_data_member_location, &attr))
+			dwarf_formudata(&attr, &at);
+		if (at < RUST_SIZE_MAX && !v->visit(v, &inner, addr + at, depth - 1))
+			return false;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return true;
+}
+
+/* The first `int` is the descriptor. */
+static bool resource_visit_number(struct resource_visit *v, Dwarf_Die *type, uint64_t addr,
+				  int depth)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word encoding = 0;
+	int32_t fd = -1;
+
+	if (dwarf_tag(type) == DW_TAG_structure_type)
+		return depth <= 0 || resource_members(v, type, addr, depth);
+	if (dwarf_tag(type) != DW_TAG_base_type || rust_die_size(type) != 4 ||
+	    dwarf_formudata(dwarf_attr(type, DW_AT_encoding, &attr), &encoding) != 0 ||
+	    encoding != DW_ATE_signed)
+		return true;
+	if (v->r->read(v->r->arg, addr, &fd, 4) && fd >= 0 && fd < FD_MAX)
+		v->wait->fd = fd;
+	return false;
+}
+
+/* The ScheduledIo that a registration shares with the driver. */
+static void resource_read_io(const struct rust_resources *r, struct rust_wait *wait,
+			     Dwarf_Die *evented, uint64_t addr)
+{
+	Dwarf_Die registration, shared, inner, target;
+	uint32_t at, inside, offset = 0;
+	int step;
+
+	if (!rust_die_member(evented, "registration", &registration, &at) ||
+	    !rust_die_member(&registration, "shared", &shared, &inside))
+		return;
+	addr += at + inside;
+	for (step = 0; step < SEARCH_DEPTH && dwarf_tag(&shared) == DW_TAG_structure_type; step++) {
+		if (!rust_die_first_member(&shared, &inner, &at))
+			return;
+		addr += at;
+		shared = inner;
+	}
+	if (dwarf_tag(&shared) == DW_TAG_pointer_type && rust_die_type(&shared, &target) &&
+	    rust_die_inside(&target, "ScheduledIo", &inner, &offset) &&
+	    r->read(r->arg, addr, &wait->io, 8) && wait->io)
+		wait->io += offset;
+}
+
+static void resource_read_evented(const struct rust_resources *r, struct rust_wait *wait,
+				  Dwarf_Die *type, uint64_t addr)
+{
+	struct resource_visit v = { .r = r, .visit = resource_visit_number, .wait = wait };
+	Dwarf_Die inner;
+	uint32_t at;
+
+	if (rust_die_member(type, "io", &inner, &at) || rust_die_member(type, "inner", &inner, &at))
+		resource_visit_number(&v, &inner, addr + at, SEARCH_DEPTH);
+	resource_read_io(r, wait, type, addr);
+}
+
+/* ---- the sockets in a future --------------------------------------------------------------- */
+
+static bool resource_visit_socket(struct resource_visit *v, Dwarf_Die *type, uint64_t addr,
+				  int depth)
+{
+	Dwarf_Die target;
+
+	if (depth <= 0 || !resource_leads(v->r, type, depth))
+		return true;
+	if (dwarf_tag(type) == DW_TAG_pointer_type)
+		return !rust_die_type(type, &target) || !v->r->read(v->r->arg, addr, &addr, 8) ||
+		       !addr || resource_visit_socket(v, &target, addr, depth - 1);
+	if (!resource_is_evented(type))
+		return resource_members(v, type, addr, depth);
+	if (v->nr) {
+		struct rust_wait other = { .fd = -1 };
+
+		resource_read_evented(v->r, &other, type, addr);
+		v->nr += other.fd != v->wait->fd;
+		return v->nr < 2;
+	}
+	resource_read_evented(v->r, v->wait, type, addr);
+	v->nr = v->wait->fd >= 0;
+	return true;
+}
+
+/* The descriptor that an object leads to; nothing if there are several. */
+static void resource_search(const struct rust_resources *r, struct rust_wait *wait, Dwarf_Die *type,
+			    uint64_t addr)
+{
+	struct rust_wait found = { .fd = -1 };
+	struct resource_visit v = { .r = r, .visit = resource_visit_socket, .wait = &found };
+
+	resource_visit_socket(&v, type, addr, SEARCH_DEPTH);
+	if (v.nr != 1)
+		return;
+	wait->fd = found.fd;
+	wait->io = found.io;
+}
+
+void rust_resources_note(const struct rust_resources *r, struct rust_wait *wait, const char *path,
+			 Dwarf_Die *variant, uint64_t addr)
+{
+	Dwarf_Die type;
+	uint32_t at;
+
+	if (wait->fd >= 0 ||
+	    (strncmp(path, "tokio::net::", 12) != 0 && strncmp(path, "tokio::io::", 11) != 0) ||
+	    !rust_die_member(variant, "self", &type, &at))
+		return;
+	resource_search(r, wait, &type, addr + at);
+}
+
+/* Which readiness the waiter in a Readiness asks for: bit 0 to read, bit 1 to write. */
+static void resource_read_interest(const struct rust_resources *r, struct rust_wait *wait,
+				   Dwarf_Die *readiness, uint64_t addr)
+{
+	Dwarf_Die waiter, interest, type;
+	uint32_t offset = 0, at, size;
+	uint64_t value = 0;
+
+	if (rust_die_member(readiness, "scheduled_io", &type, &at) &&
+	    dwarf_tag(&type) == DW_TAG_pointer_type)
+		r->read(r->arg, addr + at, &wait->io, 8);
+	if (!rust_die_inside(readiness, "Waiter", &waiter, &offset) ||
+	    !rust_die_member(&waiter, "interest", &interest, &at))
+		return;
+	offset += at;
+	if (!rust_die_scalar(&interest, &offset, &size) ||
+	    !r->read(r->arg, addr + offset, &value, size))
+		return;
+	wait->is_read = value & 1;
+	wait->is_write = value & 2;
+}
+
+void rust_resources_read(const struct rust_resources *r, struct rust_wait *wait, Dwarf_Die *type,
+			 const char *path, uint64_t addr)
+{
+	const char *name = strrchr(path, ':');
+
+	name = name ? name + 1 : path;
+	if (!strcmp(name, "Readiness")) {
+		resource_read_interest(r, wait, type, addr);
+	} else if (!strncmp(path, "tokio::io::", 11) || !strncmp(path, "tokio::net::", 12)) {
+		wait->is_write = strstr(name, "Write") || strstr(name, "Flush") ||
+				 strstr(name, "Shutdown");
+		wait->is_read = strstr(name, "Read") || strstr(name, "FillBuf");
+		if (wait->fd < 0)
+			resource_search(r, wait, type, addr);
+	}
+}
+
+/* ---- time limits --------------------------------------------------------------------------- */
+
+void rust_wait_earlier(struct rust_wait *wait, const struct rust_wait *other)
+{
+	if (!other->has_deadline ||
+	    (wait->has_deadline &&
+	     (wait->seconds < other->seconds ||
+	      (wait->seconds == other->seconds && wait->nanoseconds <= other->nanoseconds))))
+		return;
+	wait->has_deadline = true;
+	wait->seconds = other->seconds;
+	wait->nanoseconds = other->nanoseconds;
+}
+
+void rust_resources_limit(const struct rust_resources *r, struct rust_wait *wait, Dwarf_Die *type,
+			  const char *path, uint64_t addr)
+{
+	struct rust_wait limit = { .fd = -1 };
+	Dwarf_Die sleep;
+	uint32_t at;
+
+	if (strcmp(path, "tokio::time::timeout::Timeout") != 0 ||
+	    !rust_die_member(type, "delay", &sleep, &at))
+		return;
+	rust_wait_read(&limit, &sleep, "tokio::time::sleep::Sleep", addr + at, r->read, r->arg);
+	rust_wait_earlier(wait, &limit);
+}

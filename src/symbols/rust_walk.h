@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* rust_walk.h - follow a future to what it awaits in the end. */
+#ifndef SYMBOLS_RUST_WALK_H
+#define SYMBOLS_RUST_WALK_H
+
+#include "symbols/rust_compound.h"
+
+/* What is known of the program. */
+struct rust_walker {
+	struct rust_places places;
+	struct rust_vtables vtables;
+	struct u64map without;    /* of rust_compound */
+	struct u64map socketless; /* of rust_resources */
+};
+
+/*
+ * The stack of the future of @type at @addr; *@out is empty before.  out->branch_waits is for the
+ * caller to free.  False: no memory.
+ */
+bool rust_walk_future(struct rust_walker *walker, const Dwarf_Die *type, uint64_t addr,
+		      rust_reader read, void *arg, struct rust_stack *out);
+
+void rust_walker_release(struct rust_walker *walker);
+
+#endif
