@@ -83,12 +83,14 @@ static void print_group(struct inspection *in, struct printer *p, const struct i
 {
 	print_object(p, NULL);
 	print_count(p, "count", "\n%s x ", g->count);
-	print_text(p, "%s", inspect_verdict_name(g->verdict));
+	print_text(p, "%s", g->is_ready ? "ready" : inspect_verdict_name(g->verdict));
 	if (g->confidence != INSPECT_NONE)
 		print_text(p, ", %s", inspect_confidence_name(g->confidence));
 	print_count(p, "bytes", "  (%s bytes of frames)\n", g->bytes);
 	print_string(p, "verdict", inspect_verdict_name(g->verdict));
 	print_string(p, "confidence", inspect_confidence_name(g->confidence));
+	if (g->is_tokio)
+		print_string(p, "state", g->is_ready ? "ready" : "waiting");
 	print_stack(in, p, g->stack);
 	if (g->reason) {
 		print_text(p, "   %s\n", g->reason);

@@ -13,6 +13,7 @@
 #include "inspect/frame_marks.h"
 #include "inspect/frame_scan.h"
 #include "inspect/tokio_groups.h"
+#include "inspect/tokio_verdicts.h"
 #include "inspect/verdicts.h"
 
 #define DEPTH_MAX      100000
@@ -487,6 +488,7 @@ static int inspection_look_again(struct inspection *in, struct err *err)
 	nanosleep(&(struct timespec){ .tv_nsec = SECOND_LOOK_MS * 1000000L }, NULL);
 	is_same = kernel_state_confirm(&in->kernel);
 	rc = inspection_mark_again(in);
+	tokio_tasks_confirm(in);
 	if (!rc)
 		rc = inspection_read_threads(in, err);
 	if (!rc)
@@ -509,7 +511,7 @@ static int inspection_judge(struct inspection *in, struct err *err)
 		rc = native_stacks_unwind(&in->native, in->image, in->types, &in->table);
 	if (rc < 0)
 		return rc;
-	faults = waits_judge(in);
+	faults = waits_judge(in) + tokio_tasks_judge(in);
 	rc = inspection_mark(in);
 	if (rc < 0)
 		return rc;
@@ -517,18 +519,21 @@ static int inspection_judge(struct inspection *in, struct err *err)
 		for (look = 0, rc = 0; !rc && look < LOOKS_MAX; look++) {
 			rc = inspection_look_again(in, err);
 			waits_judge(in);
+			tokio_tasks_judge(in);
 		}
 		if (rc < 0)
 			return rc;
 		if (!rc) {
 			in->is_busy = true;
 			waits_withdraw(in);
+			tokio_tasks_withdraw(in);
 			inspection_doubt(in, "threads ran between the looks");
 		}
 	}
 	if (in->kernel.is_saved && !in->kernel.is_quiet) {
 		in->is_busy = true;
 		waits_withdraw(in);
+		tokio_tasks_withdraw(in);
 		inspection_doubt(in, "threads ran while the process was saved");
 	}
 	inspection_doubt_memory(in);
@@ -544,8 +549,9 @@ static void groups_sort(struct inspection *in)
 		struct inspect_group *g = &in->groups[i];
 
 		if (g->verdict == VERDICT_UNREACHABLE && g->confidence != INSPECT_PROVEN)
-			g->doubt = in->doubt[0] ? in->doubt
-						: "its memory is not known to be allocated";
+			g->doubt = in->doubt[0] && (!g->is_tokio || in->is_busy)
+					   ? in->doubt
+					   : "its memory is not known to be allocated";
 	}
 	if (in->nr_groups)
 		qsort(in->groups, in->nr_groups, sizeof(*in->groups), group_by_weight);
@@ -590,6 +596,8 @@ int inspection_look(struct inspection *in, struct err *err)
 	else if (in->image->kernel_state)
 		kernel_state_load(&in->kernel, in->image->kernel_state);
 	if (!rc)
+		rc = tokio_tasks_read(&in->tokio, in->image, in->types);
+	if (!rc)
 		rc = inspection_judge(in, err);
 	changed = rc ? 0 : frame_links_check(in->image, in->types, &in->table);
 	if (changed < 0)
@@ -600,8 +608,6 @@ int inspection_look(struct inspection *in, struct err *err)
 		rc = stacks_resolve(in);
 	if (!rc)
 		rc = groups_make(in);
-	if (!rc)
-		rc = tokio_tasks_read(&in->tokio, in->image, in->types);
 	if (!rc)
 		rc = tokio_groups_make(in);
 	if (rc < 0)

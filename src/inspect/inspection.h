@@ -52,6 +52,7 @@ struct inspect_level {
 struct inspect_group {
 	uint32_t stack; /* number of the innermost level */
 	bool is_tokio;  /* its members are tasks of Tokio */
+	bool is_ready;  /* they were woken, and no thread has run them yet */
 	enum inspect_verdict verdict;
 	enum inspect_confidence confidence;
 	uint64_t bytes;      /* of all frames of its stacks */

@@ -3,8 +3,14 @@
 #include "inspect/tokio_groups.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "inspect/tokio_verdicts.h"
+#include "inspect/wait_text.h"
+
+#define DESCRIPTORS_TEXT 5
+#define DESCRIPTORS_JSON 100
 
 /* The level with that place and parent, searched among the levels of tasks; 0: no memory. */
 static uint32_t tokio_level(struct inspection *in, size_t first, const struct rust_place *place,
@@ -33,10 +39,32 @@ static uint32_t tokio_level(struct inspection *in, size_t first, const struct ru
 	return (uint32_t)in->nr_levels;
 }
 
+static int task_by_places(const void *a, const void *b)
+{
+	const struct tokio_task *x = a, *y = b;
+
+	if (x->places->places != y->places->places)
+		return x->places->places < y->places->places ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static bool task_is_ready(const struct tokio_task *task)
+{
+	return task->state & TOKIO_TASK_NOTIFIED;
+}
+
 static int task_by_stack(const void *a, const void *b)
 {
 	const struct tokio_task *x = a, *y = b;
 
+	if (x->verdict != y->verdict)
+		return x->verdict < y->verdict ? -1 : 1;
+	if (x->confidence != y->confidence)
+		return x->confidence < y->confidence ? -1 : 1;
+	if (x->reason != y->reason)
+		return x->reason < y->reason ? -1 : 1;
+	if (task_is_ready(x) != task_is_ready(y))
+		return task_is_ready(x) ? 1 : -1;
 	if (x->stack != y->stack)
 		return x->stack < y->stack ? -1 : 1;
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
@@ -44,11 +72,20 @@ static int task_by_stack(const void *a, const void *b)
 
 static int tokio_stacks_resolve(struct inspection *in)
 {
+	const struct rust_place *const *last = NULL;
 	size_t first = in->nr_levels, i, at;
 
+	if (in->tokio.nr)
+		qsort(in->tokio.tasks, in->tokio.nr, sizeof(*in->tokio.tasks), task_by_places);
 	for (i = 0; i < in->tokio.nr; i++) {
 		struct tokio_task *task = &in->tokio.tasks[i];
 
+		/* Equal stacks have the same array. */
+		if (i && task->places->places == last) {
+			task->stack = in->tokio.tasks[i - 1].stack;
+			continue;
+		}
+		last = task->places->places;
 		for (at = 0; at < task->places->nr; at++) {
 			task->stack = tokio_level(in, first, task->places->places[at], task->stack);
 			if (!task->stack)
@@ -58,6 +95,12 @@ static int tokio_stacks_resolve(struct inspection *in)
 	if (in->tokio.nr)
 		qsort(in->tokio.tasks, in->tokio.nr, sizeof(*in->tokio.tasks), task_by_stack);
 	return 0;
+}
+
+static bool task_is_alike(const struct tokio_task *x, const struct tokio_task *y)
+{
+	return x->stack == y->stack && x->verdict == y->verdict && x->confidence == y->confidence &&
+	       x->reason == y->reason && task_is_ready(x) == task_is_ready(y);
 }
 
 int tokio_groups_make(struct inspection *in)
@@ -73,11 +116,15 @@ int tokio_groups_make(struct inspection *in)
 		return -ENOMEM;
 	in->groups = more;
 	for (i = 0; i < in->tokio.nr; i++) {
-		if (!i || tasks[i].stack != tasks[i - 1].stack) {
+		if (!i || !task_is_alike(&tasks[i], &tasks[i - 1])) {
 			g = &in->groups[in->nr_groups++];
 			*g = (struct inspect_group){
 				.stack = tasks[i].stack - 1,
 				.is_tokio = true,
+				.is_ready = task_is_ready(&tasks[i]),
+				.verdict = tasks[i].verdict,
+				.confidence = tasks[i].confidence,
+				.reason = tasks[i].reason,
 				.first = i,
 			};
 		}
@@ -111,18 +158,15 @@ struct inspect_place tokio_place(const struct rust_place *place)
 static void print_tokio_deadline(struct inspection *in, struct printer *p,
 				 const struct inspect_group *g)
 {
-	struct timespec now;
-	double first = 0;
+	double first = 0, left;
 	bool has = false;
 	size_t i;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	for (i = 0; in->image->kind == IMAGE_RUNNING && i < g->count; i++) {
+	for (i = 0; i < g->count; i++) {
 		const struct rust_wait *wait = &in->tokio.tasks[g->first + i].places->wait;
-		double left = (double)(wait->seconds - now.tv_sec) +
-			      ((double)wait->nanoseconds - (double)now.tv_nsec) / 1e9;
 
-		if (!wait->has_deadline || (has && left >= first))
+		if (!wait->has_deadline || !tokio_wait_left(in, wait, &left) ||
+		    (has && left >= first))
 			continue;
 		first = left;
 		has = true;
@@ -135,12 +179,52 @@ static void print_tokio_deadline(struct inspection *in, struct printer *p,
 		print_integer(p, "due_in_ms", NULL, (int64_t)(first * 1000));
 }
 
+/* The descriptors of all futures of the group, those in branches as well. */
+static void print_tokio_descriptors(struct inspection *in, struct printer *p,
+				    const struct inspect_group *g)
+{
+	size_t i, k, shown = 0, most = p->is_json ? DESCRIPTORS_JSON : DESCRIPTORS_TEXT, more = 0;
+	bool has_list = false;
+
+	for (i = 0; i < g->count; i++) {
+		const struct rust_stack *stack = in->tokio.tasks[g->first + i].places;
+
+		for (k = 0; k <= stack->nr_branch_waits; k++) {
+			const struct rust_wait *wait = k ? &stack->branch_waits[k - 1]
+							 : &stack->wait;
+
+			if (wait->fd < 0)
+				continue;
+			if (!has_list)
+				print_list(p, "descriptors");
+			has_list = true;
+			if (shown++ < most) {
+				print_text(p, "\n              ");
+				print_descriptor(in, p, wait->fd, wait->is_registered);
+			} else {
+				more++;
+			}
+		}
+	}
+	if (has_list)
+		print_list_end(p);
+	if (more)
+		print_text(p, "\n              and %zu more", more);
+}
+
 void print_tokio_wait(struct inspection *in, struct printer *p, const struct inspect_group *g)
 {
 	const struct rust_wait *wait = &in->tokio.tasks[g->first].places->wait;
 	struct inspect_place place = inspection_place(in, g->stack);
 	char text[32];
 
+	if (g->is_ready) {
+		print_object(p, "waits_for");
+		print_string(p, "kind", "processor");
+		print_text(p, "   ready: it was woken, and waits for a thread of the runtime\n");
+		print_object_end(p);
+		return;
+	}
 	if (!wait->kind && !place.awaits) {
 		print_string(p, "waits_for", NULL);
 		return;
@@ -151,6 +235,7 @@ void print_tokio_wait(struct inspection *in, struct printer *p, const struct ins
 	if (wait->kind)
 		print_text(p, "   waits for: %s", wait->kind);
 	print_tokio_deadline(in, p, g);
+	print_tokio_descriptors(in, p, g);
 	if (wait->object && g->count == 1) {
 		snprintf(text, sizeof(text), "%#llx", (unsigned long long)wait->object);
 		print_text(p, " %s", text);

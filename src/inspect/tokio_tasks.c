@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/heap_walk.h"
+
 /* Bits of a task's state; the rest counts references.  The same since Tokio 1.0. */
 #define TASK_RUNNING  1u
 #define TASK_COMPLETE 2u
@@ -159,39 +161,108 @@ static void task_places_free(struct rust_stack *places)
 	free(places);
 }
 
-/* Read the futures, and the header again: a task that has changed was running. */
-static int tasks_read_futures(struct task_scanner *s)
+/* Table and state are those of a suspended task. */
+static bool task_is_suspended(const struct tokio_tasks *t, const struct tokio_task *task,
+			      struct process_image *image, uint64_t *state)
+{
+	const struct rust_task_type *layout = rust_futures_type(t->futures, task->type);
+	uint64_t table = 0, type = 0;
+
+	return task_memory_read(image, task->addr + layout->state_offset, state, 8) &&
+	       task_memory_read(image, task->addr + layout->vtable_offset, &table, 8) &&
+	       u64map_get(&t->tables, table, &type) && type - 1 == task->type &&
+	       task_state_is_sane(*state) && !(*state & (TASK_RUNNING | TASK_COMPLETE));
+}
+
+/* Read the future, and the header after it: a task that has changed was running. */
+static struct rust_stack *task_read_future(struct tokio_tasks *t, struct tokio_task *task,
+					   struct process_image *image)
+{
+	struct rust_stack *places = malloc(sizeof(*places));
+	uint64_t state;
+
+	if (!places)
+		return NULL;
+	if (rust_futures_read(t->futures, task->type, task->addr, task_memory_read, image,
+			      places) &&
+	    !places->is_finished && task_is_suspended(t, task, image, &state)) {
+		task->state = state;
+		return places;
+	}
+	task_places_free(places);
+	return NULL;
+}
+
+bool tokio_task_read_again(struct tokio_tasks *t, struct tokio_task *task,
+			   struct process_image *image)
+{
+	struct rust_stack *places = task_read_future(t, task, image);
+
+	if (!places)
+		return false;
+	task_places_free(task->places);
+	task->places = places;
+	return true;
+}
+
+static void tasks_read_futures(struct task_scanner *s)
 {
 	struct tokio_tasks *t = s->tasks;
 	size_t i, kept = 0;
 
 	for (i = 0; i < t->nr; i++) {
 		struct tokio_task task = t->tasks[i];
-		const struct rust_task_type *layout = rust_futures_type(t->futures, task.type);
-		struct rust_stack *places = malloc(sizeof(*places));
-		uint64_t state = 0, table = 0, type = 0;
-		bool is_valid;
 
-		if (!places) {
-			t->nr = kept;
-			return -ENOMEM;
-		}
-		is_valid = rust_futures_read(t->futures, task.type, task.addr, task_memory_read,
-					     s->image, places);
-		if (!is_valid || places->is_finished ||
-		    !task_memory_read(s->image, task.addr + layout->state_offset, &state, 8) ||
-		    !task_memory_read(s->image, task.addr + layout->vtable_offset, &table, 8) ||
-		    !u64map_get(&t->tables, table, &type) || type - 1 != task.type ||
-		    ((state ^ task.state) & (TASK_RUNNING | TASK_COMPLETE))) {
+		task.places = task_read_future(t, &task, s->image);
+		if (task.places)
+			t->tasks[kept++] = task;
+		else
 			t->nr_changed++;
-			task_places_free(places);
-			continue;
-		}
-		task.places = places;
-		t->tasks[kept++] = task;
 	}
 	t->nr = kept;
-	return 0;
+}
+
+/* ---- freed memory ------------------------------------------------------------------- */
+
+static int task_by_address(const void *a, const void *b)
+{
+	const struct tokio_task *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Drop the tasks in memory that was freed, as far as the allocator is known. */
+static int tasks_check_memory(struct task_scanner *s)
+{
+	struct tokio_tasks *t = s->tasks;
+	struct frame_table table = { 0 };
+	size_t i, kept = 0;
+	int64_t rc = 0;
+
+	if (!t->nr)
+		return 0;
+	qsort(t->tasks, t->nr, sizeof(*t->tasks), task_by_address);
+	for (i = 0; !rc && i < t->nr; i++) {
+		struct coro_frame frame = {
+			.addr = t->tasks[i].addr,
+			.size = rust_futures_type(t->futures, t->tasks[i].type)->size,
+		};
+
+		rc = frame_table_add(&table, &frame);
+	}
+	if (!rc) {
+		frame_table_sort(&table);
+		rc = heap_walk_frames(s->image, &table);
+	}
+	for (i = 0; rc >= 0 && i < t->nr; i++) {
+		if (table.frames[i].state == FRAME_INVALID)
+			continue;
+		t->tasks[kept] = t->tasks[i];
+		t->tasks[kept++].is_allocated = table.frames[i].is_allocated;
+	}
+	t->nr = rc >= 0 ? kept : t->nr;
+	frame_table_release(&table);
+	return rc < 0 ? (int)rc : 0;
 }
 
 /* ---- all of it ----------------------------------------------------------------------- */
@@ -235,7 +306,11 @@ int tokio_tasks_read(struct tokio_tasks *t, struct process_image *image, struct 
 
 	if (!rc && t->high)
 		rc = image_visit(image, task_scan_piece, &s);
-	return rc ? rc : tasks_read_futures(&s);
+	if (!rc)
+		rc = tasks_check_memory(&s);
+	if (!rc)
+		tasks_read_futures(&s);
+	return rc;
 }
 
 void tokio_tasks_forget(struct tokio_tasks *t)

@@ -22,6 +22,11 @@ struct tokio_task {
 	uint64_t state;
 	uint32_t stack; /* 1 + number of its innermost level, for the caller */
 	struct rust_stack *places;
+	const char *reason; /* of the verdict: a constant; NULL: none */
+	uint8_t verdict;    /* enum inspect_verdict, set by tokio_tasks_judge() */
+	uint8_t confidence; /* enum inspect_confidence */
+	bool has_changed;   /* it ran or ended before the second look */
+	bool is_allocated;  /* in a block that the allocator has given out; false: unknown */
 };
 
 /* All zero: none. */
@@ -40,6 +45,10 @@ struct tokio_tasks {
  * the process has the same modules.
  */
 int tokio_tasks_read(struct tokio_tasks *t, struct process_image *image, struct coro_types *types);
+
+/* Read a task again.  False: it runs, or is not there any more. */
+bool tokio_task_read_again(struct tokio_tasks *t, struct tokio_task *task,
+			   struct process_image *image);
 
 /* Forget the tasks, and keep what is known of the program. */
 void tokio_tasks_forget(struct tokio_tasks *t);

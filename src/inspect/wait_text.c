@@ -44,7 +44,7 @@ static void print_descriptor_state(struct printer *p, const struct kernel_descri
 			   d->watch.is_one_shot ? "one-shot " : "", d->watch.epoll_fd);
 }
 
-static void print_descriptor(struct inspection *in, struct printer *p, int fd, bool is_certain)
+void print_descriptor(struct inspection *in, struct printer *p, int fd, bool is_certain)
 {
 	const struct kernel_descriptor *d = descriptor_known(in, fd);
 

@@ -329,6 +329,23 @@ static bool compound_select(struct rust_compound *c, Dwarf_Die *closure, uint64_
 	return true;
 }
 
+/* Types that await all futures in them: those of Tokio and of the crate `futures`, and join!. */
+static bool compound_awaits_all(struct rust_compound *c, Dwarf_Die *type)
+{
+	static const char *const crates[] = { "core::", "alloc::", "tokio::", "futures_", "(" };
+	const char *path = rust_places_path(c->places, type);
+	Dwarf_Die futures;
+	uint32_t at;
+	size_t i;
+
+	for (i = 0; path && i < sizeof(crates) / sizeof(crates[0]); i++) {
+		if (!strncmp(path, crates[i], strlen(crates[i])))
+			return true;
+	}
+	return rust_die_member(type, "_ref__futures", &futures, &at) ||
+	       rust_die_member(type, "futures", &futures, &at);
+}
+
 static void compound_members(struct rust_compound *c, Dwarf_Die *type, uint64_t addr, int depth)
 {
 	Dwarf_Die die, inner;
@@ -389,8 +406,10 @@ static void compound_search_in(struct rust_compound *c, Dwarf_Die *type, uint64_
 		return;
 	else if (rust_die_variants(type, &variants))
 		compound_variant(c, &variants, addr, depth);
-	else
+	else {
+		c->is_guess = c->is_guess || !compound_awaits_all(c, type);
 		compound_members(c, type, addr, depth);
+	}
 }
 
 void rust_compound_search(struct rust_compound *c, Dwarf_Die *type, uint64_t addr)

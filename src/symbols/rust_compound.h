@@ -31,6 +31,7 @@ struct rust_compound {
 	struct rust_found *found; /* from malloc() */
 	size_t nr, room;
 	bool is_set;     /* a collection: also one future is a branch */
+	bool is_guess;   /* a member of a type that is not known to await all its members */
 	bool has_more;   /* RUST_FUTURES_MAX was reached */
 	bool has_failed; /* no memory */
 	unsigned visited;

@@ -102,6 +102,8 @@ static void rust_set_cell(struct rust_entry *e, Dwarf_Die *cell)
 	e->type.alignment = alignment && alignment <= 4096 ? (uint32_t)alignment : 1;
 	e->type.state_offset = at + state;
 	e->type.vtable_offset = at + vtable;
+	if (rust_die_member(&header, "owner_id", &type, &state))
+		e->type.owner_offset = at + state;
 	e->cell = *cell;
 	e->has_cell = e->type.size >= at + 32;
 }
@@ -276,7 +278,7 @@ bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, ru
 		return false;
 	if (out->is_finished)
 		return true;
-	if (!rust_walk_future(&rf->walker, &w.type, w.addr, read, arg, out))
+	if (!rust_walk_future(&rf->walker, cell, &w.type, w.addr, read, arg, out))
 		return false;
 	return out->nr ? true : rust_stack_of_root(rf, number, out);
 }

@@ -49,6 +49,8 @@ struct rust_wait {
 	uint64_t object;        /* address of the task that it joins; 0: none */
 	int fd;                 /* -1: none */
 	uint64_t io;            /* address of Tokio's ScheduledIo; 0: none */
+	bool is_registered;     /* the task's waker is in that ScheduledIo */
+	bool is_guess;          /* the future is a member of one that may not await it */
 	bool is_read, is_write; /* what the descriptor must be ready for; both or none: unknown */
 };
 
@@ -71,6 +73,7 @@ struct rust_task_type {
 	uint32_t alignment;
 	uint32_t state_offset, vtable_offset; /* in the cell */
 	uint32_t poll_offset;                 /* in the table of functions */
+	uint32_t owner_offset; /* of the number of the list that holds the task; 0: unknown */
 };
 
 /* Copies memory of the process; false: not all of it can be read. */

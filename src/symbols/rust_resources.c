@@ -120,6 +120,32 @@ static bool resource_visit_number(struct resource_visit *v, Dwarf_Die *type, uin
 	return false;
 }
 
+/* True if the Option<Waker> with that name is a waker of the task. */
+static bool resource_has_waker(const struct rust_resources *r, Dwarf_Die *waiters, uint64_t addr,
+			       const char *name)
+{
+	uint64_t words[2];
+	Dwarf_Die type;
+	uint32_t at;
+
+	return r->task && rust_die_member(waiters, name, &type, &at) &&
+	       rust_die_size(&type) == 16 && r->read(r->arg, addr + at, words, sizeof(words)) &&
+	       (words[0] == r->task || words[1] == r->task);
+}
+
+static void resource_read_wakers(const struct rust_resources *r, struct rust_wait *wait,
+				 Dwarf_Die *io)
+{
+	Dwarf_Die waiters;
+	uint32_t at = 0;
+
+	if (!rust_die_inside(io, "Waiters", &waiters, &at))
+		return;
+	wait->is_read = resource_has_waker(r, &waiters, wait->io + at, "reader");
+	wait->is_write = resource_has_waker(r, &waiters, wait->io + at, "writer");
+	wait->is_registered = wait->is_read || wait->is_write;
+}
+
 /* The ScheduledIo that a registration shares with the driver. */
 static void resource_read_io(const struct rust_resources *r, struct rust_wait *wait,
 			     Dwarf_Die *evented, uint64_t addr)
@@ -140,8 +166,10 @@ static void resource_read_io(const struct rust_resources *r, struct rust_wait *w
 	}
 	if (dwarf_tag(&shared) == DW_TAG_pointer_type && rust_die_type(&shared, &target) &&
 	    rust_die_inside(&target, "ScheduledIo", &inner, &offset) &&
-	    r->read(r->arg, addr, &wait->io, 8) && wait->io)
+	    r->read(r->arg, addr, &wait->io, 8) && wait->io) {
 		wait->io += offset;
+		resource_read_wakers(r, wait, &inner);
+	}
 }
 
 static void resource_read_evented(const struct rust_resources *r, struct rust_wait *wait,
@@ -194,6 +222,9 @@ static void resource_search(const struct rust_resources *r, struct rust_wait *wa
 		return;
 	wait->fd = found.fd;
 	wait->io = found.io;
+	wait->is_registered = found.is_registered;
+	wait->is_read = found.is_read;
+	wait->is_write = found.is_write;
 }
 
 void rust_resources_note(const struct rust_resources *r, struct rust_wait *wait, const char *path,
@@ -229,6 +260,7 @@ static void resource_read_interest(const struct rust_resources *r, struct rust_w
 		return;
 	wait->is_read = value & 1;
 	wait->is_write = value & 2;
+	wait->is_registered = true;
 }
 
 void rust_resources_read(const struct rust_resources *r, struct rust_wait *wait, Dwarf_Die *type,
@@ -240,9 +272,6 @@ void rust_resources_read(const struct rust_resources *r, struct rust_wait *wait,
 	if (!strcmp(name, "Readiness")) {
 		resource_read_interest(r, wait, type, addr);
 	} else if (!strncmp(path, "tokio::io::", 11) || !strncmp(path, "tokio::net::", 12)) {
-		wait->is_write = strstr(name, "Write") || strstr(name, "Flush") ||
-				 strstr(name, "Shutdown");
-		wait->is_read = strstr(name, "Read") || strstr(name, "FillBuf");
 		if (wait->fd < 0)
 			resource_search(r, wait, type, addr);
 	}
@@ -266,12 +295,24 @@ void rust_resources_limit(const struct rust_resources *r, struct rust_wait *wait
 			  const char *path, uint64_t addr)
 {
 	struct rust_wait limit = { .fd = -1 };
-	Dwarf_Die sleep;
+	struct rust_variants variants;
+	Dwarf_Die sleep, member, payload;
+	uint64_t value = 0;
 	uint32_t at;
 
 	if (strcmp(path, "tokio::time::timeout::Timeout") != 0 ||
 	    !rust_die_member(type, "delay", &sleep, &at))
 		return;
-	rust_wait_read(&limit, &sleep, "tokio::time::sleep::Sleep", addr + at, r->read, r->arg);
+	addr += at;
+	/* An Option in newer versions; None: no limit. */
+	if (rust_die_variants(&sleep, &variants)) {
+		if (!r->read(r->arg, addr + variants.offset, &value, variants.size) ||
+		    !rust_die_variant(&variants, value, &member) ||
+		    !rust_die_type(&member, &payload) ||
+		    !rust_die_first_member(&payload, &sleep, &at))
+			return;
+		addr += at;
+	}
+	rust_wait_read(&limit, &sleep, "tokio::time::sleep::Sleep", addr, r->read, r->arg);
 	rust_wait_earlier(wait, &limit);
 }

@@ -15,6 +15,7 @@
 
 struct rust_resources {
 	struct u64map *without; /* DIEs of types that lead to no descriptor: 1; that do: 2 */
+	uint64_t task;          /* whose wakers are searched */
 	rust_reader read;
 	void *arg;
 };

@@ -212,7 +212,7 @@ static void walk_branch(struct rust_walk *w, const struct rust_found *found,
 {
 	struct rust_walk inner = {
 		.shared = w->shared,
-		.wait.fd = -1,
+		.wait = { .fd = -1, .is_guess = w->wait.is_guess },
 		.depth = w->depth - 1,
 		.type = found->type,
 		.addr = found->addr,
@@ -294,6 +294,7 @@ static bool walk_compound(struct rust_walk *w, const char *path)
 	bool goes_on = false;
 
 	rust_compound_search(&c, &w->type, w->addr);
+	w->wait.is_guess = w->wait.is_guess || c.is_guess;
 	if (c.nr == 1 && !c.is_set) {
 		w->type = c.found[0].type;
 		w->addr = c.found[0].addr;
@@ -339,12 +340,12 @@ static void walk_futures(struct rust_walk *w)
 	}
 }
 
-bool rust_walk_future(struct rust_walker *walker, const Dwarf_Die *type, uint64_t addr,
-		      rust_reader read, void *arg, struct rust_stack *out)
+bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die *type,
+		      uint64_t addr, rust_reader read, void *arg, struct rust_stack *out)
 {
 	struct walk_shared shared = {
 		.walker = walker,
-		.resources = { &walker->socketless, read, arg },
+		.resources = { &walker->socketless, task, read, arg },
 		.read = read,
 		.arg = arg,
 	};

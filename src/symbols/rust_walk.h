@@ -14,11 +14,11 @@ struct rust_walker {
 };
 
 /*
- * The stack of the future of @type at @addr; *@out is empty before.  out->branch_waits is for the
- * caller to free.  False: no memory.
+ * The stack of the future of @type at @addr, of the task at @task; *@out is empty before.
+ * out->branch_waits is for the caller to free.  False: no memory.
  */
-bool rust_walk_future(struct rust_walker *walker, const Dwarf_Die *type, uint64_t addr,
-		      rust_reader read, void *arg, struct rust_stack *out);
+bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die *type,
+		      uint64_t addr, rust_reader read, void *arg, struct rust_stack *out);
 
 void rust_walker_release(struct rust_walker *walker);
 
