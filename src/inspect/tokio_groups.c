@@ -129,7 +129,7 @@ int tokio_groups_make(struct inspection *in)
 			};
 		}
 		g->count++;
-		g->bytes += rust_futures_type(in->tokio.futures, tasks[i].type)->size;
+		g->bytes += tasks[i].size;
 	}
 	return 0;
 }

@@ -89,9 +89,9 @@ static int task_add(struct task_scanner *s, uint64_t addr, uint32_t type)
 {
 	struct tokio_tasks *t = s->tasks;
 	const struct rust_task_type *layout = rust_futures_type(t->futures, type);
-	struct tokio_task task = { .addr = addr, .type = type };
+	struct tokio_task task = { .addr = addr, .type = type, .size = layout->size };
 
-	if (!layout->size || addr % layout->alignment ||
+	if (!layout->alignment || addr % layout->alignment ||
 	    !task_memory_read(s->image, addr + layout->state_offset, &task.state, 8) ||
 	    !task_state_is_sane(task.state) || (task.state & TASK_COMPLETE))
 		return 0;
@@ -130,6 +130,23 @@ static bool task_range_is_stack(const struct process_image *image, const struct 
 	return false;
 }
 
+/*
+ * Without types: the table is the third word of a task, or the fifth in old versions, where the
+ * third is a pointer or 0.
+ */
+static void task_assume_layout(struct task_scanner *s, uint32_t type, uint64_t at)
+{
+	const struct rust_task_type *layout = rust_futures_type(s->tasks->futures, type);
+	uint64_t state;
+
+	if (!layout->is_untyped || layout->alignment)
+		return;
+	if (task_memory_read(s->image, at - 16, &state, 8) && task_state_is_sane(state))
+		rust_futures_assume(s->tasks->futures, 16);
+	else if (task_memory_read(s->image, at - 32, &state, 8) && task_state_is_sane(state))
+		rust_futures_assume(s->tasks->futures, 32);
+}
+
 static int task_scan_piece(void *arg, const struct image_range *range, uint64_t addr,
 			   const void *data, size_t size)
 {
@@ -147,6 +164,7 @@ static int task_scan_piece(void *arg, const struct image_range *range, uint64_t 
 		    !u64map_get(&s->tasks->tables, words[i], &type))
 			continue;
 		type--;
+		task_assume_layout(s, (uint32_t)type, addr + i * 8);
 		rc = task_add(
 			s, addr + i * 8 - rust_futures_type(s->tasks->futures, type)->vtable_offset,
 			(uint32_t)type);
@@ -245,7 +263,8 @@ static int tasks_check_memory(struct task_scanner *s)
 	for (i = 0; !rc && i < t->nr; i++) {
 		struct coro_frame frame = {
 			.addr = t->tasks[i].addr,
-			.size = rust_futures_type(t->futures, t->tasks[i].type)->size,
+			.size = t->tasks[i].size,
+			.has_guessed_size = !t->tasks[i].size,
 		};
 
 		rc = frame_table_add(&table, &frame);
@@ -258,6 +277,7 @@ static int tasks_check_memory(struct task_scanner *s)
 		if (table.frames[i].state == FRAME_INVALID)
 			continue;
 		t->tasks[kept] = t->tasks[i];
+		t->tasks[kept].size = table.frames[i].size;
 		t->tasks[kept++].is_allocated = table.frames[i].is_allocated;
 	}
 	t->nr = rc >= 0 ? kept : t->nr;

@@ -19,6 +19,7 @@
 struct tokio_task {
 	uint64_t addr; /* of the header */
 	uint32_t type; /* number for rust_futures_type() */
+	uint32_t size; /* in bytes; 0: unknown */
 	uint64_t state;
 	uint32_t stack; /* 1 + number of its innermost level, for the caller */
 	struct rust_stack *places;

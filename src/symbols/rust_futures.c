@@ -5,11 +5,14 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "symbols/rust_dies.h"
+#include "symbols/rust_untyped.h"
 #include "symbols/rust_walk.h"
 
 struct rust_entry {
@@ -17,6 +20,8 @@ struct rust_entry {
 	Dwarf_Die cell;
 	const char *args; /* "<T, S>", of the function's name */
 	bool has_cell;
+	struct Dwfl_Module *module;
+	const struct rust_place *root; /* remembered; NULL: not yet known */
 };
 
 struct rust_futures {
@@ -25,7 +30,9 @@ struct rust_futures {
 	Dwarf_Die *cells; /* of the module that is being added */
 	size_t nr_cells, room_cells;
 	struct rust_walker walker;
-	bool is_without_types; /* a task has no type in DWARF */
+	struct Dwfl_Module *module; /* that is being added */
+	bool is_without_types;      /* a task has no type in DWARF */
+	bool is_without_names;      /* a task has not even a name */
 };
 
 struct rust_futures *rust_futures_new(void)
@@ -60,15 +67,16 @@ static int rust_visit_namespace(struct rust_futures *rf, Dwarf_Die *parent, cons
 	return rc;
 }
 
-static int rust_add_poll(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
+static int rust_add_entry(void *arg, const char *args, uint64_t poll)
 {
-	const char *name = dwarf_tag(die) == DW_TAG_subprogram ? dwarf_diename(die) : NULL;
+	struct rust_futures *rf = arg;
 	struct rust_entry *e;
-	Dwarf_Addr low;
 
 	/* Threads of the runtime and calls of spawn_blocking() are tasks without a future. */
-	if (!name || strncmp(name, "poll<", 5) != 0 || dwarf_lowpc(die, &low) != 0 || !low ||
-	    !strncmp(name + 5, "tokio::runtime::blocking::", 26))
+	args = !strncmp(args, "<tokio::runtime::blocking::", 27)
+		       ? NULL
+		       : rust_places_text(&rf->walker.places, args);
+	if (!args)
 		return 0;
 	if (rf->nr == rf->room) {
 		size_t room = rf->room ? rf->room * 2 : 64;
@@ -80,8 +88,18 @@ static int rust_add_poll(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
 		rf->room = room;
 	}
 	e = &rf->entries[rf->nr++];
-	*e = (struct rust_entry){ .type.poll = low + bias, .args = name + 4 };
+	*e = (struct rust_entry){ .type.poll = poll, .args = args, .module = rf->module };
 	return 0;
+}
+
+static int rust_add_poll(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
+{
+	const char *name = dwarf_tag(die) == DW_TAG_subprogram ? dwarf_diename(die) : NULL;
+	Dwarf_Addr low;
+
+	if (!name || strncmp(name, "poll<", 5) != 0 || dwarf_lowpc(die, &low) != 0 || !low)
+		return 0;
+	return rust_add_entry(rf, name + 4, low + bias);
 }
 
 static void rust_set_cell(struct rust_entry *e, Dwarf_Die *cell)
@@ -140,7 +158,9 @@ static void rust_set_cells(struct rust_futures *rf, size_t first)
 			if (!strcmp(e->args, dwarf_diename(&rf->cells[k]) + 4))
 				rust_set_cell(e, &rf->cells[k]);
 		}
+		e->type.is_untyped = !e->has_cell;
 		rf->is_without_types = rf->is_without_types || !e->has_cell;
+		rf->is_without_names = rf->is_without_names || !strcmp(e->args, "<?>");
 	}
 	rf->nr_cells = 0;
 }
@@ -176,12 +196,29 @@ int rust_futures_add(struct rust_futures *rf, struct Dwfl_Module *module)
 	Dwarf_Addr bias;
 	int rc = 0;
 
+	rf->module = module;
 	while (!rc && (unit = dwfl_module_nextcu(module, unit, &bias))) {
 		if (dwarf_srclang(unit) == DW_LANG_Rust)
 			rc = rust_visit_unit(rf, unit, bias);
 	}
+	if (!rc && rf->nr == before)
+		rc = rust_untyped_symbols(module, rust_add_entry, rf);
 	rust_set_cells(rf, before);
 	return rc;
+}
+
+void rust_futures_assume(struct rust_futures *rf, uint32_t vtable_offset)
+{
+	size_t i;
+
+	/* The header has a C layout: state ... table, number of the owner. */
+	for (i = 0; i < rf->nr; i++) {
+		if (!rf->entries[i].type.is_untyped)
+			continue;
+		rf->entries[i].type.vtable_offset = vtable_offset;
+		rf->entries[i].type.owner_offset = vtable_offset + 8;
+		rf->entries[i].type.alignment = 16;
+	}
 }
 
 size_t rust_futures_count(const struct rust_futures *rf)
@@ -245,14 +282,25 @@ static bool rust_cell_future(struct rust_cell_walk *w, bool *is_finished)
 /* The task as far as its function's name says it: "<server::serve::{async_fn_env#0}, ...". */
 const struct rust_place *rust_futures_root(struct rust_futures *rf, size_t number)
 {
-	const char *args = rf->entries[number].args;
-	char path[RUST_NAME_MAX], function[RUST_NAME_MAX];
+	struct rust_entry *e = &rf->entries[number];
+	char path[RUST_NAME_MAX], function[RUST_NAME_MAX], plain[PATH_MAX];
 	struct rust_place place = { 0 };
+	const char *file;
+	int line = 0;
 
-	snprintf(path, sizeof(path), "%.*s", (int)strcspn(args + 1, "<,>"), args + 1);
+	if (e->root)
+		return e->root;
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(e->args + 1, "<,>"), e->args + 1);
 	rust_plain_function(path, function, sizeof(function));
-	place.function = rust_places_text(&rf->walker.places, function);
-	return place.function ? rust_places_keep(&rf->walker.places, &place) : NULL;
+	place.function = rust_places_text(&rf->walker.places,
+					  !strcmp(function, "?") ? "(unknown)" : function);
+	if (e->type.is_untyped && rust_untyped_find(e->module, path, &file, &line) && line > 0) {
+		path_plain(file, plain, sizeof(plain));
+		place.file = rust_places_text(&rf->walker.places, plain);
+		place.line = (uint32_t)line;
+	}
+	e->root = place.function ? rust_places_keep(&rf->walker.places, &place) : NULL;
+	return e->root;
 }
 
 static bool rust_stack_of_root(struct rust_futures *rf, size_t number, struct rust_stack *out)
@@ -293,10 +341,13 @@ void rust_stack_release(struct rust_stack *stack)
 
 const char *rust_futures_problem(const struct rust_futures *rf)
 {
-	return rf->is_without_types ? "the types of Tokio's tasks are not in the debug "
-				      "information: the tasks are "
-				      "not found (build with debug = 2)"
-				    : NULL;
+	if (rf->is_without_names)
+		return "the program has no debug information: of Tokio's tasks only the number is "
+		       "known (build with debug = 2)";
+	return rf->is_without_types
+		       ? "the debug information has no types: where Tokio's tasks are suspended, "
+			 "and what they wait for, is not known (build with debug = 2)"
+		       : NULL;
 }
 
 void rust_futures_free(struct rust_futures *rf)

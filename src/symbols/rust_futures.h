@@ -74,6 +74,7 @@ struct rust_task_type {
 	uint32_t state_offset, vtable_offset; /* in the cell */
 	uint32_t poll_offset;                 /* in the table of functions */
 	uint32_t owner_offset; /* of the number of the list that holds the task; 0: unknown */
+	bool is_untyped;       /* DWARF has no type: only the offset of the table is assumed */
 };
 
 /* Copies memory of the process; false: not all of it can be read. */
@@ -87,6 +88,9 @@ int rust_futures_add(struct rust_futures *rf, struct Dwfl_Module *module);
 
 size_t rust_futures_count(const struct rust_futures *rf);
 const struct rust_task_type *rust_futures_type(const struct rust_futures *rf, size_t number);
+
+/* The tasks without a type have the address of their table at that offset. */
+void rust_futures_assume(struct rust_futures *rf, uint32_t vtable_offset);
 
 /* The stack of the task of type @number whose cell is at @cell.  False: it makes no sense. */
 bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, rust_reader read,
