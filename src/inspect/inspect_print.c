@@ -3,6 +3,7 @@
 #include "inspect/inspect_print.h"
 
 #include "base/text.h"
+#include "inspect/tokio_block_on.h"
 #include "inspect/tokio_branches.h"
 #include "inspect/tokio_groups.h"
 #include "inspect/wait_text.h"
@@ -187,6 +188,7 @@ static void print_threads(struct inspection *in, struct printer *p)
 		print_name(p, "name", 15, thread->name);
 		print_thread_state(p, thread);
 		print_runs(in, p, stack);
+		print_tokio_block_on(in, p, stack);
 		if (in->may_stop)
 			print_native_stack(in, p, stack);
 		print_row_end(p);

@@ -331,6 +331,27 @@ bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, ru
 	return out->nr ? true : rust_stack_of_root(rf, number, out);
 }
 
+bool rust_futures_walk(struct rust_futures *rf, const Dwarf_Die *type, uint64_t addr,
+		       rust_reader read, void *arg, struct rust_stack *out)
+{
+	return rust_walk_future(&rf->walker, 0, type, addr, read, arg, out);
+}
+
+bool rust_futures_name(struct rust_futures *rf, Dwarf_Die *type, struct rust_stack *out)
+{
+	const char *path = rust_places_path(&rf->walker.places, type);
+	char function[RUST_NAME_MAX];
+	struct rust_place place = { 0 };
+	const struct rust_place *kept;
+
+	rust_plain_function(path ? path : "?", function, sizeof(function));
+	place.function = rust_places_text(&rf->walker.places, function);
+	kept = place.function ? rust_places_keep(&rf->walker.places, &place) : NULL;
+	out->places = kept ? rust_places_stack(&rf->walker.places, &kept, 1) : NULL;
+	out->nr = out->places != NULL;
+	return out->nr;
+}
+
 void rust_stack_release(struct rust_stack *stack)
 {
 	free(stack->branch_waits);

@@ -20,6 +20,13 @@ struct rust_walker {
 bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die *type,
 		      uint64_t addr, rust_reader read, void *arg, struct rust_stack *out);
 
+/* The same for a future that is not in a task. */
+bool rust_futures_walk(struct rust_futures *rf, const Dwarf_Die *type, uint64_t addr,
+		       rust_reader read, void *arg, struct rust_stack *out);
+
+/* A stack of one place, the async function of @type, whose line is not known. */
+bool rust_futures_name(struct rust_futures *rf, Dwarf_Die *type, struct rust_stack *out);
+
 void rust_walker_release(struct rust_walker *walker);
 
 #endif
