@@ -11,6 +11,7 @@
 #include "why_launch.h"
 #include "why_page.h"
 #include "why_sample.h"
+#include "why_types.h"
 
 #define GROUPS_SHOWN   10
 #define SAMPLE_WAIT_NS 100000000u /* CMD loads its libraries */
@@ -18,7 +19,7 @@
 struct why_options {
 	uint32_t pid;
 	bool json, all, stacks;
-	const char *exe, *save, *debug_dir, *html;
+	const char *exe, *save, *debug_dir, *html, *types;
 	uint32_t fails; /* bit v: verdict v is a failure */
 	uint64_t hang_ns, after_ns;
 	struct why_sample_options sample;
@@ -93,17 +94,21 @@ static int why_print(struct inspection *in, const struct why_options *o)
 static int why_look(struct process_image *image, int rc, struct err *err,
 		    const struct why_options *o)
 {
-	struct inspection *in = rc < 0 ? NULL : inspection_new(image, err);
+	struct type_rules *rules = rc < 0 ? NULL : why_types_load(o->types, err);
+	struct inspection *in = rules ? inspection_new(image, err) : NULL;
 	int status = EXIT_FAILED;
 
-	if (in)
+	if (in) {
 		in->may_stop = o->stacks;
+		in->rules = rules;
+	}
 	if (in && inspection_look(in, err) == 0 &&
 	    (!o->html || why_page_save(in, o->html, err) == 0))
 		status = why_print(in, o);
 	else
 		message_error("why", err);
 	inspection_free(in);
+	type_rules_free(rules);
 	if (rc == 0)
 		image_close(image);
 	return status;
@@ -212,6 +217,8 @@ static const struct opt options[] = {
 	  OPT_NAME(struct why_options, save) },
 	{ 0, "debug-dir", "DIR", "also search debug files there",
 	  OPT_NAME(struct why_options, debug_dir) },
+	{ 0, "types", "FILE", "descriptions of awaited types, also a directory",
+	  OPT_NAME(struct why_options, types) },
 	{ 0, "fail-on", "LIST", "exit 1 on these verdicts, if strong or proven; or all",
 	  OPT_CALL(struct why_options, fails, why_parse_fail_on) },
 	{ 0, "stacks", NULL, "stop the threads briefly and print their native stacks",

@@ -222,6 +222,7 @@ void inspection_print(struct inspection *in, struct printer *p,
 	print_list_end(p);
 	if (shown < in->nr_groups)
 		print_text(p, "\nand %zu more groups (--all)\n", in->nr_groups - shown);
+	deadlocks_print(in, p);
 	print_threads(in, p);
 	print_count(p, "stopped_ns", NULL, in->image->stopped_ns);
 	if (in->image->stopped_ns)

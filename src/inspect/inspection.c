@@ -67,6 +67,8 @@ void inspection_free(struct inspection *in)
 		return;
 	frame_table_release(&in->table);
 	tokio_tasks_release(&in->tokio);
+	described_waits_release(&in->described);
+	deadlocks_release(&in->deadlocks);
 	coro_types_free(in->types);
 	kernel_state_close(&in->kernel);
 	native_stacks_release(&in->native);
@@ -591,6 +593,9 @@ int inspection_look(struct inspection *in, struct err *err)
 	in->waits = rc ? NULL : frame_waits_read(in->image, in->types, &in->table);
 	if (!rc && !in->waits)
 		rc = -ENOMEM;
+	if (!rc)
+		rc = described_waits_read(&in->described, in->rules, in->image, in->types,
+					  &in->table, in->waits);
 	if (in->image->kind == IMAGE_RUNNING)
 		kernel_state_open(&in->kernel, in->image->pid);
 	else if (in->image->kernel_state)
@@ -610,6 +615,8 @@ int inspection_look(struct inspection *in, struct err *err)
 		rc = groups_make(in);
 	if (!rc)
 		rc = tokio_groups_make(in);
+	if (!rc)
+		rc = deadlocks_judge(in, err);
 	if (rc < 0)
 		return err->code ? err->code
 				 : err_set(err, rc, "no memory to inspect process %d",

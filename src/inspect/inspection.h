@@ -13,6 +13,8 @@
 #ifndef INSPECT_INSPECTION_H
 #define INSPECT_INSPECTION_H
 
+#include "inspect/deadlocks.h"
+#include "inspect/described_waits.h"
 #include "inspect/frame_table.h"
 #include "inspect/kernel_state.h"
 #include "inspect/native_stacks.h"
@@ -67,6 +69,9 @@ struct inspection {
 	struct frame_table table;
 	struct tokio_tasks tokio;
 	struct frame_wait *waits; /* per frame: what it waits for */
+	const struct type_rules *rules; /* set by the caller: descriptions of types; or NULL */
+	struct described_waits described;
+	struct deadlocks deadlocks;
 	struct kernel_state kernel;
 	struct inspect_level *levels;
 	size_t nr_levels, room_levels;

@@ -12,6 +12,8 @@
 #define DESCRIPTORS_TEXT 5
 #define DESCRIPTORS_JSON 100
 
+#include "inspect/described_text.h"
+
 /* The level with that place and parent, searched among the levels of tasks; 0: no memory. */
 static uint32_t tokio_level(struct inspection *in, size_t first, const struct rust_place *place,
 			    uint32_t parent)
@@ -243,5 +245,6 @@ void print_tokio_wait(struct inspection *in, struct printer *p, const struct ins
 	}
 	if (wait->kind)
 		print_text(p, "\n");
+	print_described_objects(in, p, g);
 	print_object_end(p);
 }

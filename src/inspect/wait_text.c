@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "inspect/described_text.h"
 #include "inspect/tokio_groups.h"
 
 #define DESCRIPTORS_SHOWN 5   /* in text */
@@ -117,6 +118,8 @@ void print_waits_for(struct inspection *in, struct printer *p, const struct insp
 		print_tokio_wait(in, p, g);
 	} else if (nr) {
 		print_descriptors(in, p, g, nr);
+	} else if (print_described_wait(in, p, g)) {
+		return;
 	} else if (place.is_initial) {
 		print_object(p, "waits_for");
 		print_string(p, "kind", "start");

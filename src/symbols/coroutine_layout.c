@@ -417,6 +417,16 @@ void coro_layout_read(struct coro_type *type, const struct coro_source *source)
 	coro_points_read(type, source);
 }
 
+bool coro_layout_dies(const struct coro_type *type, const struct coro_source *source,
+		      Dwarf_Die *frame, Dwarf_Die *function)
+{
+	Dwarf_Addr bias;
+
+	return type->has_layout &&
+	       line_index_function(source->lines, source->module, type->resume, function, &bias) &&
+	       layout_find(function, source->base, layout_frame_in, frame);
+}
+
 void coro_layout_release(struct coro_type *type)
 {
 	size_t i;

@@ -17,6 +17,14 @@ struct coro_source {
 /* Set what is known of @type: layout, fields and points.  Nothing known is no failure. */
 void coro_layout_read(struct coro_type *type, const struct coro_source *source);
 
+/* The type of the frame and the function that resumes it.  False: DWARF has no such type. */
+bool coro_layout_dies(const struct coro_type *type, const struct coro_source *source,
+		      Dwarf_Die *frame, Dwarf_Die *function);
+
+/* The same for coroutine function @number of @types. */
+bool coro_types_dies(struct coro_types *types, size_t number, Dwarf_Die *frame,
+		     Dwarf_Die *function);
+
 struct coro_field_list {
 	struct coro_field *fields;
 	size_t nr, room;

@@ -334,6 +334,20 @@ const struct coro_type *coro_types_get(struct coro_types *types, size_t number)
 	return &e->type;
 }
 
+bool coro_types_dies(struct coro_types *types, size_t number, Dwarf_Die *frame,
+		     Dwarf_Die *function)
+{
+	struct coro_entry *e = &types->entries[number];
+	struct coro_module *m = &types->modules[e->type.module];
+	struct coro_source source = { .base = strtab_text(&types->bases, e->base) };
+
+	if (!coro_types_get(types, number)->has_layout || !module_file_ready(&m->file))
+		return false;
+	source.module = m->file.dwfl_module;
+	source.lines = &m->lines;
+	return coro_layout_dies(&e->type, &source, frame, function);
+}
+
 const struct coro_point *coro_type_point(const struct coro_type *type, uint64_t index)
 {
 	size_t i;

@@ -46,6 +46,7 @@ struct coro_field {
 
 struct coro_point {
 	uint64_t index; /* value of the frame's resume index */
+	uint64_t addr;  /* of the code that stores it; 0: unknown */
 	char *file;     /* of the co_await */
 	uint32_t line;
 	char *awaits;    /* type of the awaiter; NULL: unknown */

@@ -142,6 +142,7 @@ static void point_add(void *arg, uint64_t addr, uint64_t value, bool is_frame)
 		return;
 	number = (size_t)(point - s->type->points);
 	s->sure[number] = is_frame;
+	point->addr = addr;
 	point_set_line(s, point, addr);
 }
 
