@@ -48,8 +48,8 @@ void deadlocks_print(struct inspection *in, struct printer *p)
 	print_list(p, "rings");
 	for (i = 0; i < d->nr; i++) {
 		const struct deadlock *ring = &d->rings[i];
-		const char *confidence =
-			inspect_confidence_name((enum inspect_confidence)ring->confidence);
+		const char *confidence = inspect_confidence_name(
+			(enum inspect_confidence)ring->confidence);
 
 		print_object(p, NULL);
 		print_text(p, "\nring of %zu, %s\n", ring->count, confidence);

@@ -54,7 +54,8 @@ static bool wait_can_block(const struct described_wait *wait)
 	       (wait->value.task || (wait_is_lock(wait) && wait->value.object));
 }
 
-/* The frame that a handle or a pointer into a frame names; else the handle, of a task or unknown. */
+/* The frame that a handle or a pointer into a frame names; else the handle, of a task or unknown.
+ */
 static uint64_t coroutine_of_handle(const struct inspection *in, uint64_t handle)
 {
 	uint32_t frame = handle ? frame_table_find(&in->table, handle & POINTER_BITS) : FRAME_NONE;
@@ -209,8 +210,8 @@ static int edges_add_guards(struct deadlock_search *s, const struct described_wa
 
 	for (i = first; i < d->nr_guards && d->guards[i].value.object == wait->value.object; i++)
 		is_shared = is_shared || d->guards[i].coroutine != d->guards[first].coroutine;
-	for (i = first;
-	     !rc && i < d->nr_guards && d->guards[i].value.object == wait->value.object; i++) {
+	for (i = first; !rc && i < d->nr_guards && d->guards[i].value.object == wait->value.object;
+	     i++) {
 		struct wait_edge one = edge;
 
 		one.member.holder = d->guards[i].coroutine;
@@ -264,7 +265,7 @@ static int edge_order(const void *a, const void *b)
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
 	/* The most certain one first. */
-	return x->member.confidence > y->member.confidence  ? -1
+	return x->member.confidence > y->member.confidence   ? -1
 	       : x->member.confidence < y->member.confidence ? 1
 							     : 0;
 }

@@ -15,9 +15,9 @@ struct inspection;
 
 /* One coroutine of a ring.  It waits for the next one; the last one waits for the first. */
 struct deadlock_member {
-	uint32_t wait;      /* number in described.waits */
-	uint64_t holder;    /* frame or task that holds the lock, or is joined */
-	int64_t guard;      /* number in described.guards; -1: the lock names its holder, or a join */
+	uint32_t wait;   /* number in described.waits */
+	uint64_t holder; /* frame or task that holds the lock, or is joined */
+	int64_t guard;   /* number in described.guards; -1: the lock names its holder, or a join */
 	uint8_t confidence; /* enum inspect_confidence, of this wait */
 	const char *doubt;  /* why it is not proven; NULL: it is */
 };

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#define OBJECTS_SHOWN 5   /* in text */
-#define OBJECTS_JSON  100 /* in JSON */
+#define OBJECTS_SHOWN 5                    /* in text */
+#define OBJECTS_JSON  100                  /* in JSON */
 #define REALTIME_FROM 946684800000000000ll /* larger: a time since 1970, not since the start */
 
 static uint64_t described_member_addr(const struct inspection *in, const struct inspect_group *g,

@@ -69,8 +69,7 @@ static bool search_add(struct described_member **list, size_t *nr,
 	return true;
 }
 
-static void search_found(struct frame_search *s, const struct described_type *type,
-			 uint32_t offset)
+static void search_found(struct frame_search *s, const struct described_type *type, uint32_t offset)
 {
 	struct described_member member = {
 		.type = type,

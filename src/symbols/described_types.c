@@ -16,7 +16,8 @@ struct described_types {
 	const struct type_rules *rules;
 	struct described_type **list;
 	size_t nr;
-	struct u64map by_die[RULE_THROUGH + 1]; /* address of a type's DIE: 1 + number, or 1 << 32 */
+	struct u64map
+		by_die[RULE_THROUGH + 1]; /* address of a type's DIE: 1 + number, or 1 << 32 */
 };
 
 #define NOT_DESCRIBED ((uint64_t)1 << 32)
@@ -47,8 +48,7 @@ static bool described_resolve(struct described_line *out, const struct rule_line
 	if (!line->next)
 		return true;
 	is_pointer = out->path.end == MEMBER_POINTER;
-	return (is_pointer &&
-		member_path_resolve(&out->next, target, line->next, true, NULL)) ||
+	return (is_pointer && member_path_resolve(&out->next, target, line->next, true, NULL)) ||
 	       (waiter && member_path_resolve(&out->next, waiter, line->next, true, NULL));
 }
 
@@ -181,9 +181,9 @@ bool described_value_read(const struct described_type *type, uint64_t addr, memo
 }
 
 /* Count the waiters of one queue, and search @waiter among them. */
-static void described_walk_queue(const struct described_line *line, uint64_t first,
-				 uint64_t waiter, uint32_t waiter_size, memory_reader read,
-				 void *arg, struct described_resource *out)
+static void described_walk_queue(const struct described_line *line, uint64_t first, uint64_t waiter,
+				 uint32_t waiter_size, memory_reader read, void *arg,
+				 struct described_resource *out)
 {
 	uint64_t at = first;
 	size_t nr;

@@ -18,8 +18,7 @@
 
 static bool member_is_struct(int tag)
 {
-	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_union_type;
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
 static bool member_is_reference(int tag)
@@ -55,6 +54,16 @@ static bool definition_below(Dwarf_Die *parent, Dwarf_Die *scopes, int nr, unsig
 		}
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return false;
+}
+
+/* A member or a base class; static members have no place in the object. */
+static bool member_is_part(Dwarf_Die *die)
+{
+	int tag = dwarf_tag(die);
+
+	return tag == DW_TAG_inheritance ||
+	       (tag == DW_TAG_member && !dwarf_hasattr(die, DW_AT_external) &&
+		!dwarf_hasattr(die, DW_AT_declaration));
 }
 
 /* The definition of the declared struct @die, in any unit of its file. */
@@ -198,8 +207,7 @@ static bool member_search_in(struct member_search *s, Dwarf_Die *in, unsigned de
 	do {
 		int tag = dwarf_tag(&die);
 
-		if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
-		    member_search_one(s, &die, depth))
+		if (member_is_part(&die) && member_search_one(s, &die, depth))
 			return true;
 		if (tag == DW_TAG_variant_part && member_search_variants(s, &die, depth))
 			return true;
@@ -224,10 +232,8 @@ static bool member_first_scalar(Dwarf_Die *type, uint32_t *offset)
 			return false;
 		left = MEMBERS_MAX;
 		do {
-			int tag = dwarf_tag(&die);
-
-			found = (tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
-				member_offset(&die, &at) && member_bare_type(&die, &inner) &&
+			found = member_is_part(&die) && member_offset(&die, &at) &&
+				member_bare_type(&die, &inner) &&
 				(dwarf_tag(&inner) == DW_TAG_pointer_type ||
 				 (dwarf_aggregate_size(&inner, &size) == 0 && size &&
 				  (!member_is_struct(dwarf_tag(&inner)) ||

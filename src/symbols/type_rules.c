@@ -83,9 +83,9 @@ static bool rule_path_is_valid(const char *path)
 
 static const char *rule_kind_find(const char *word)
 {
-	static const char *const kinds[] = { "lock",    "channel",    "semaphore", "event",
-					     "notify",  "barrier",    "timer",     "task",
-					     "child",   "descriptor", "yield" };
+	static const char *const kinds[] = { "lock",   "channel",    "semaphore", "event",
+					     "notify", "barrier",    "timer",     "task",
+					     "child",  "descriptor", "yield" };
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -129,11 +129,8 @@ static const struct {
 	const char *word;
 	enum rule_role role;
 } roles[] = {
-	{ "await", RULE_AWAIT },
-	{ "operation", RULE_OPERATION },
-	{ "guard", RULE_GUARD },
-	{ "resource", RULE_RESOURCE },
-	{ "through", RULE_THROUGH },
+	{ "await", RULE_AWAIT },       { "operation", RULE_OPERATION }, { "guard", RULE_GUARD },
+	{ "resource", RULE_RESOURCE }, { "through", RULE_THROUGH },
 };
 
 #define ROLE_BIT(role) (1u << (role))
@@ -200,7 +197,7 @@ static int rule_begin(struct type_rules *rules, const struct rule_words *w)
 static int rule_parse_condition(struct rule_line *line, const struct rule_words *w)
 {
 	static const char *const tests[] = {
-		[RULE_EQUAL] = "==", [RULE_NOT_EQUAL] = "!=", [RULE_LESS] = "<",
+		[RULE_EQUAL] = "==",  [RULE_NOT_EQUAL] = "!=", [RULE_LESS] = "<",
 		[RULE_GREATER] = ">", [RULE_HAS_BITS] = "&",
 	};
 	unsigned long long number;
@@ -215,8 +212,7 @@ static int rule_parse_condition(struct rule_line *line, const struct rule_words 
 		errno = 0;
 		number = strtoull(w->words[3], &end, 0);
 		if (errno || *end || w->words[3][0] == '-')
-			return rule_refuse(w, "invalid number", w->words[3],
-					   "write 1 or 0x1f");
+			return rule_refuse(w, "invalid number", w->words[3], "write 1 or 0x1f");
 		line->test = (enum rule_test)i;
 		line->number = number;
 		return 0;
@@ -283,9 +279,10 @@ static int rule_parse_line(struct type_rule *rule, const struct rule_words *w)
 	for (i = 0; i < nr && strcmp(w->words[0], keys[i].word) != 0; i++)
 		;
 	if (i == nr || !(keys[i].roles & ROLE_BIT(rule->role)))
-		return rule_refuse(w, i == nr ? "unknown word" : "unexpected word", w->words[0],
-				   "await, operation: kind, object, descriptor, deadline, task, while; guard: "
-				   "object, while; resource: holder, held, queue; through: to");
+		return rule_refuse(
+			w, i == nr ? "unknown word" : "unexpected word", w->words[0],
+			"await, operation: kind, object, descriptor, deadline, task, while; guard: "
+			"object, while; resource: holder, held, queue; through: to");
 	if (w->nr < 2 || !rule_path_is_valid(w->words[1]))
 		return rule_refuse(w, "expected members after", w->words[0],
 				   "write a.b, or a->b where a is a pointer");
