@@ -9,6 +9,7 @@
 
 #include "base/u64map.h"
 #include "inspect/inspection.h"
+#include "inspect/tokio_described.h"
 
 #define POINTER_BITS   0x0000ffffffffffffull
 #define CHAIN_MAX      10000
@@ -612,10 +613,10 @@ static int deadlocks_apply(struct inspection *in)
 
 int deadlocks_judge(struct inspection *in, struct err *err)
 {
-	int rc, look;
+	int rc = tokio_described_add(in), look;
 
-	described_waits_sort(&in->described);
-	rc = deadlocks_find(in);
+	if (!rc)
+		rc = deadlocks_find(in);
 	if (rc < 0 || !in->deadlocks.nr)
 		return rc;
 	if (in->image->kind == IMAGE_RUNNING) {

@@ -600,6 +600,7 @@ int inspection_look(struct inspection *in, struct err *err)
 		kernel_state_open(&in->kernel, in->image->pid);
 	else if (in->image->kernel_state)
 		kernel_state_load(&in->kernel, in->image->kernel_state);
+	in->tokio.rules = in->rules;
 	if (!rc)
 		rc = tokio_tasks_read(&in->tokio, in->image, in->types);
 	if (!rc)

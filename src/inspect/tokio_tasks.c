@@ -308,7 +308,7 @@ static int tasks_learn(struct task_scanner *s, struct coro_types *types)
 	int rc = 0;
 
 	t->futures = rust_futures_new();
-	if (!t->futures)
+	if (!t->futures || rust_futures_describe(t->futures, t->rules) < 0)
 		return -ENOMEM;
 	for (i = 0; !rc && i < s->image->nr_modules; i++) {
 		struct Dwfl_Module *module = coro_types_module(types, i);

@@ -32,6 +32,7 @@ struct tokio_task {
 
 /* All zero: none. */
 struct tokio_tasks {
+	const struct type_rules *rules; /* set by the caller: descriptions of types; or NULL */
 	struct rust_futures *futures;
 	struct tokio_task *tasks; /* suspended ones, sorted by address */
 	size_t nr, room;

@@ -40,6 +40,11 @@ struct rust_futures *rust_futures_new(void)
 	return calloc(1, sizeof(struct rust_futures));
 }
 
+int rust_futures_describe(struct rust_futures *rf, const struct type_rules *rules)
+{
+	return rust_descriptions_set(&rf->walker.descriptions, rules);
+}
+
 /* ---- functions and types of a module ------------------------------------------ */
 
 /* Call @visit for all children of the namespace @path of a unit. */
@@ -355,6 +360,7 @@ bool rust_futures_name(struct rust_futures *rf, Dwarf_Die *type, struct rust_sta
 void rust_stack_release(struct rust_stack *stack)
 {
 	free(stack->branch_waits);
+	free(stack->guards);
 	*stack = (struct rust_stack){ .wait.fd = -1 };
 }
 

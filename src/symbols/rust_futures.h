@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/described_types.h"
+
 struct Dwfl_Module;
 struct rust_futures;
 
@@ -52,6 +54,7 @@ struct rust_wait {
 	bool is_registered;     /* the task's waker is in that ScheduledIo */
 	bool is_guess;          /* the future is a member of one that may not await it */
 	bool is_read, is_write; /* what the descriptor must be ready for; both or none: unknown */
+	struct described_value described; /* the innermost future with an object; type is NULL: none */
 };
 
 #define RUST_DEPTH_MAX 64
@@ -63,6 +66,8 @@ struct rust_stack {
 	struct rust_wait wait;
 	struct rust_wait *branch_waits; /* of the futures in branches, from malloc(); or NULL */
 	size_t nr_branch_waits;
+	struct described_value *guards; /* of locks that the task holds, from malloc(); or NULL */
+	size_t nr_guards;
 	bool is_finished; /* the future has returned */
 };
 
@@ -82,6 +87,9 @@ typedef bool (*rust_reader)(void *arg, uint64_t addr, void *buf, size_t size);
 
 /* NULL: no memory. */
 struct rust_futures *rust_futures_new(void);
+
+/* Descriptions of types, which must outlive @rf; without them no kinds are known.  0 or -ENOMEM. */
+int rust_futures_describe(struct rust_futures *rf, const struct type_rules *rules);
 
 /* Find the tasks of a module, which must outlive @rf.  0 or -ENOMEM. */
 int rust_futures_add(struct rust_futures *rf, struct Dwfl_Module *module);

@@ -313,6 +313,6 @@ void rust_resources_limit(const struct rust_resources *r, struct rust_wait *wait
 			return;
 		addr += at;
 	}
-	rust_wait_read(&limit, &sleep, "tokio::time::sleep::Sleep", addr, r->read, r->arg);
+	rust_wait_read_deadline(&limit, &sleep, addr, r->read, r->arg);
 	rust_wait_earlier(wait, &limit);
 }

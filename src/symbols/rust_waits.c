@@ -1,141 +1,162 @@
 /* SPDX-License-Identifier: MIT */
-/* rust_waits.c - the table of known futures. */
+/* rust_waits.c - apply the descriptions of types to the futures of a task. */
 #include "symbols/rust_waits.h"
 
 #include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "symbols/rust_dies.h"
 
-#define WAIT_STEPS_MAX 8
+#define GUARD_DEPTH_MAX 3
+#define GUARDS_MAX      16
 
-/* A path that begins so is of that kind; the outermost future that is known decides. */
-static const struct {
-	const char *path, *kind;
-} kinds[] = {
-	{ "tokio::time::", "timer" },
-	{ "tokio::sync::mutex::", "lock" },
-	{ "tokio::sync::rwlock::", "lock" },
-	{ "tokio::sync::mpsc::", "channel" },
-	{ "tokio::sync::oneshot::", "channel" },
-	{ "tokio::sync::broadcast::", "channel" },
-	{ "tokio::sync::watch::", "channel" },
-	{ "tokio::sync::notify::", "notify" },
-	{ "tokio::sync::semaphore::", "semaphore" },
-	{ "tokio::sync::batch_semaphore::", "semaphore" },
-	{ "tokio::sync::barrier::", "barrier" },
-	{ "tokio::runtime::task::join::", "task" },
-	{ "tokio::task::join_set::", "task" },
-	{ "tokio::process::", "child" },
-	{ "tokio::net::", "descriptor" },
-	{ "tokio::io::", "descriptor" },
-	{ "tokio::runtime::io::", "descriptor" },
+/* A guard in the variant of an async function. */
+struct rust_guard_member {
+	const struct described_type *type;
+	uint32_t offset;
 };
 
-static const struct {
-	const char *path, *member;
-} wrappers[] = {
-	{ "core::pin::Pin", "" },
-	{ "alloc::boxed::Box", "" },
-	{ "core::future::from_generator::GenFuture", "" }, /* rustc before 1.69 */
-	{ "tokio::time::timeout::Timeout", "value" },
-	{ "tokio::task::coop::Coop", "fut" },
-	{ "tokio::task::coop::unconstrained::Unconstrained", "inner" },
-	{ "tracing::instrument::Instrumented", "inner" },
+struct rust_guard_list {
+	struct rust_guard_member members[GUARDS_MAX];
+	size_t nr;
 };
 
-void rust_wait_note(struct rust_wait *wait, const char *path)
+int rust_descriptions_set(struct rust_descriptions *d, const struct type_rules *rules)
 {
-	size_t i;
-
-	for (i = 0; path && !wait->kind && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (!strncmp(path, kinds[i].path, strlen(kinds[i].path))) {
-			wait->kind = kinds[i].kind;
-			wait->type = path;
-		}
-	}
+	if (!rules)
+		return 0;
+	d->rules = rules;
+	d->types = described_types_new(rules);
+	return d->types ? 0 : -ENOMEM;
 }
 
-const char *rust_wait_follows(const char *path)
+void rust_descriptions_release(struct rust_descriptions *d)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
-		if (!strcmp(path, wrappers[i].path))
-			return wrappers[i].member;
-	}
-	return NULL;
+	described_types_free(d->types);
+	free(d->lists);
+	u64map_release(&d->by_variant);
+	*d = (struct rust_descriptions){ 0 };
 }
 
-/* The scalar in nested structs of one member each. */
-static bool wait_scalar(Dwarf_Die *type, uint64_t *addr, uint32_t *size)
+/* ---- waits ------------------------------------------------------------------------------- */
+
+static void wait_set_deadline(struct rust_wait *wait, int64_t ns)
 {
-	int step;
-
-	for (step = 0; step < WAIT_STEPS_MAX; step++) {
-		uint32_t at;
-		Dwarf_Die inner;
-
-		if (dwarf_tag(type) != DW_TAG_structure_type) {
-			*size = rust_die_size(type);
-			return *size && *size <= 8;
-		}
-		if (!rust_die_first_member(type, &inner, &at))
-			return false;
-		*addr += at;
-		*type = inner;
-	}
-	return false;
+	wait->has_deadline = true;
+	wait->seconds = ns / 1000000000;
+	wait->nanoseconds = (uint32_t)(ns % 1000000000);
 }
 
-static bool wait_member(Dwarf_Die *in, const char *name, uint64_t addr, rust_reader read, void *arg,
-			uint64_t *value)
+void rust_wait_note(struct rust_descriptions *d, struct rust_wait *wait, const char *path,
+		    Dwarf_Die *members, uint64_t addr, rust_reader read, void *arg)
 {
-	Dwarf_Die type;
-	uint32_t at, size;
+	const struct described_type *type = NULL;
+	struct described_value value;
 
-	*value = 0;
-	if (!rust_die_member(in, name, &type, &at))
-		return false;
-	addr += at;
-	return wait_scalar(&type, &addr, &size) && read(arg, addr, value, size);
-}
-
-/* std's Instant is a struct in a struct, as deep as the platform has it. */
-static void wait_read_deadline(struct rust_wait *wait, Dwarf_Die *sleep, uint64_t addr,
-			       rust_reader read, void *arg)
-{
-	uint64_t seconds, nanoseconds;
-	Dwarf_Die type, inner;
-	uint32_t at;
-	int step;
-
-	if (!rust_die_member(sleep, "deadline", &type, &at))
+	if (d->types)
+		type = described_types_at(d->types, RULE_AWAIT, path, members);
+	if (!type)
 		return;
-	for (step = 0; step < WAIT_STEPS_MAX; step++) {
-		addr += at;
-		if (wait_member(&type, "tv_sec", addr, read, arg, &seconds) &&
-		    wait_member(&type, "tv_nsec", addr, read, arg, &nanoseconds) &&
-		    nanoseconds < 1000000000) {
-			wait->has_deadline = true;
-			wait->seconds = (int64_t)seconds;
-			wait->nanoseconds = (uint32_t)nanoseconds;
-			return;
-		}
-		if (!rust_die_first_member(&type, &inner, &at))
-			return;
-		type = inner;
+	if (!wait->kind && type->rule->kind) {
+		wait->kind = type->rule->kind;
+		wait->type = path;
 	}
+	if (!type->nr_lines || !described_value_read(type, addr, read, arg, &value))
+		return;
+	if (value.object || value.task)
+		wait->described = value;
+	if (value.task)
+		wait->object = value.task;
+	if (value.has_deadline && value.deadline_ns >= 0)
+		wait_set_deadline(wait, value.deadline_ns);
 }
 
-void rust_wait_read(struct rust_wait *wait, Dwarf_Die *type, const char *path, uint64_t addr,
-		    rust_reader read, void *arg)
+void rust_wait_read_deadline(struct rust_wait *wait, Dwarf_Die *sleep, uint64_t addr,
+			     rust_reader read, void *arg)
 {
-	uint32_t size;
+	struct member_path path;
+	int64_t ns;
 
-	if (!strcmp(path, "tokio::time::sleep::Sleep"))
-		wait_read_deadline(wait, type, addr, read, arg);
-	else if (!strcmp(path, "tokio::runtime::task::join::JoinHandle") &&
-		 wait_scalar(type, &addr, &size) && size == 8)
-		read(arg, addr, &wait->object, 8);
+	if (member_path_resolve(&path, sleep, "deadline", true, NULL) &&
+	    member_path_read_time(&path, addr, 1, read, arg, &ns) && ns >= 0)
+		wait_set_deadline(wait, ns);
+}
+
+const char *rust_wait_follows(const struct rust_descriptions *d, const char *path)
+{
+	const struct type_rule *rule = d->rules ? type_rules_find(d->rules, RULE_THROUGH, path)
+						: NULL;
+
+	if (!rule || !rule->nr_lines)
+		return NULL;
+	return strcmp(rule->lines[0].path, ".") != 0 ? rule->lines[0].path : "";
+}
+
+/* ---- guards ------------------------------------------------------------------------------ */
+
+/* Guards in the members of @type; enums are left out, their variant is not known. */
+static void guards_search(struct rust_descriptions *d, struct rust_guard_list *list,
+			  Dwarf_Die *type, uint32_t offset, unsigned depth)
+{
+	const struct described_type *found;
+	Dwarf_Die die, inner;
+	uint32_t at;
+
+	if (depth > GUARD_DEPTH_MAX || dwarf_tag(type) != DW_TAG_structure_type ||
+	    dwarf_child(type, &die) != 0)
+		return;
+	do {
+		const char *name = dwarf_tag(&die) == DW_TAG_member ? dwarf_diename(&die) : NULL;
+
+		if (!name || !strcmp(name, "__awaitee") || !rust_die_type(&die, &inner) ||
+		    dwarf_tag(&inner) != DW_TAG_structure_type || !member_offset(&die, &at))
+			continue;
+		found = described_types_find(d->types, RULE_GUARD, &inner);
+		if (!found)
+			guards_search(d, list, &inner, offset + at, depth + 1);
+		else if (list->nr < GUARDS_MAX)
+			list->members[list->nr++] = (struct rust_guard_member){ found,
+										offset + at };
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static const struct rust_guard_list *guards_of_variant(struct rust_descriptions *d,
+						       Dwarf_Die *variant)
+{
+	uint64_t *slot = u64map_at(&d->by_variant, (uint64_t)(uintptr_t)variant->addr);
+
+	if (!slot)
+		return NULL;
+	if (!*slot) {
+		if (d->nr_lists == d->room_lists) {
+			size_t room = d->room_lists ? d->room_lists * 2 : 64;
+			struct rust_guard_list *more = reallocarray(d->lists, room, sizeof(*more));
+
+			if (!more)
+				return NULL;
+			d->lists = more;
+			d->room_lists = room;
+		}
+		d->lists[d->nr_lists] = (struct rust_guard_list){ 0 };
+		guards_search(d, &d->lists[d->nr_lists], variant, 0, 0);
+		*slot = ++d->nr_lists;
+	}
+	return &d->lists[*slot - 1];
+}
+
+size_t rust_guards_read(struct rust_descriptions *d, Dwarf_Die *variant, uint64_t addr,
+			rust_reader read, void *arg, struct described_value *out, size_t most)
+{
+	const struct rust_guard_list *list = d->types ? guards_of_variant(d, variant) : NULL;
+	size_t i, nr = 0;
+
+	for (i = 0; list && i < list->nr && nr < most; i++) {
+		if (described_value_read(list->members[i].type, addr + list->members[i].offset,
+					 read, arg, &out[nr]) &&
+		    out[nr].object && !out[nr].is_over)
+			nr++;
+	}
+	return nr;
 }

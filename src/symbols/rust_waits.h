@@ -1,20 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* rust_waits.h - what a future waits for, by the name of its type. */
+/* rust_waits.h - what a future waits for and which guards it holds, by descriptions of types. */
 #ifndef SYMBOLS_RUST_WAITS_H
 #define SYMBOLS_RUST_WAITS_H
 
 #include <elfutils/libdw.h>
 
+#include "base/u64map.h"
+#include "symbols/described_types.h"
 #include "symbols/rust_futures.h"
 
-/* Note the kind of the future with the path @path, if it is known and none was noted before. */
-void rust_wait_note(struct rust_wait *wait, const char *path);
+/* All zero: no descriptions. */
+struct rust_descriptions {
+	const struct type_rules *rules;
+	struct described_types *types;
+	struct rust_guard_list *lists; /* of the variants that were asked for */
+	size_t nr_lists, room_lists;
+	struct u64map by_variant; /* address of a variant's DIE to 1 + number of its list */
+};
 
-/* Read deadline or joined task of the innermost future. */
-void rust_wait_read(struct rust_wait *wait, Dwarf_Die *type, const char *path, uint64_t addr,
-		    rust_reader read, void *arg);
+/* 0 or -ENOMEM. */
+int rust_descriptions_set(struct rust_descriptions *d, const struct type_rules *rules);
+void rust_descriptions_release(struct rust_descriptions *d);
+
+/*
+ * Note what the future with the path @path waits for.  The outermost one that is described has the
+ * kind, the innermost one the object.  @members: the struct with its members, at @addr; the current
+ * variant of an async function.
+ */
+void rust_wait_note(struct rust_descriptions *d, struct rust_wait *wait, const char *path,
+		    Dwarf_Die *members, uint64_t addr, rust_reader read, void *arg);
+
+/* Read the deadline of a Sleep. */
+void rust_wait_read_deadline(struct rust_wait *wait, Dwarf_Die *sleep, uint64_t addr,
+			     rust_reader read, void *arg);
 
 /* The member that holds the future inside this one; "": the first; NULL: there is none. */
-const char *rust_wait_follows(const char *path);
+const char *rust_wait_follows(const struct rust_descriptions *d, const char *path);
+
+/* The guards among the variables of the async function whose current variant is @variant. */
+size_t rust_guards_read(struct rust_descriptions *d, Dwarf_Die *variant, uint64_t addr,
+			rust_reader read, void *arg, struct described_value *out, size_t most);
 
 #endif

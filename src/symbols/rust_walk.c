@@ -10,11 +10,11 @@
 #include "base/path.h"
 #include "symbols/rust_dies.h"
 #include "symbols/rust_resources.h"
-#include "symbols/rust_waits.h"
 
 #define BRANCH_DEPTH 6  /* branches in branches */
 #define BRANCHES_MAX 64 /* different ones of a place */
 #define STEPS_MAX    (4 * RUST_DEPTH_MAX)
+#define GUARDS_READ  32 /* of a task */
 
 /* What all branches of a task share. */
 struct walk_shared {
@@ -24,6 +24,8 @@ struct walk_shared {
 	void *arg;
 	struct rust_wait *waits;
 	size_t nr, room;
+	struct described_value guards[GUARDS_READ];
+	size_t nr_guards;
 	bool has_failed; /* no memory */
 };
 
@@ -49,6 +51,22 @@ static void walk_put(struct rust_walk *w, size_t at, const struct rust_place *pl
 	w->places[at] = rust_places_keep(&w->shared->walker->places, place);
 	if (!w->places[at])
 		w->shared->has_failed = true;
+}
+
+/* The future with the path @path has its members in @members, at w->addr. */
+static void walk_note_wait(struct rust_walk *w, const char *path, Dwarf_Die *members)
+{
+	rust_wait_note(&w->shared->walker->descriptions, &w->wait, path, members, w->addr,
+		       w->shared->read, w->shared->arg);
+}
+
+static void walk_note_guards(struct rust_walk *w, Dwarf_Die *variant)
+{
+	struct walk_shared *s = w->shared;
+
+	s->nr_guards += rust_guards_read(&s->walker->descriptions, variant, w->addr, s->read,
+					 s->arg, s->guards + s->nr_guards,
+					 GUARDS_READ - s->nr_guards);
 }
 
 /* ---- async functions ---------------------------------------------------------------- */
@@ -105,7 +123,9 @@ static bool walk_async(struct rust_walk *w, const struct rust_variants *variants
 	path = rust_places_path(&w->shared->walker->places, &w->type);
 	if (!path)
 		return false;
-	rust_wait_note(&w->wait, path);
+	walk_note_wait(w, path, &variant);
+	if (!w->is_finished)
+		walk_note_guards(w, &variant);
 	if (!walk_note_place(w, path, &member, name) || strncmp(name, "Suspend", 7) != 0)
 		return false;
 	rust_resources_note(&w->shared->resources, &w->wait, path, &variant, w->addr);
@@ -120,7 +140,7 @@ static bool walk_async(struct rust_walk *w, const struct rust_variants *variants
 /* A pointer, a trait object, or a struct around another future. */
 static bool walk_wrapper(struct rust_walk *w, const char *path)
 {
-	const char *follow = rust_wait_follows(path);
+	const char *follow = rust_wait_follows(&w->shared->walker->descriptions, path);
 	Dwarf_Die type;
 	uint32_t at;
 
@@ -155,8 +175,7 @@ static void walk_leaf(struct rust_walk *w, const char *path)
 {
 	struct rust_wait limit = w->wait;
 
-	rust_wait_note(&w->wait, path);
-	rust_wait_read(&w->wait, &w->type, path, w->addr, w->shared->read, w->shared->arg);
+	walk_note_wait(w, path, &w->type);
 	rust_wait_earlier(&w->wait, &limit);
 	rust_resources_read(&w->shared->resources, &w->wait, &w->type, path, w->addr);
 	walk_set_awaits(w, path);
@@ -300,7 +319,7 @@ static bool walk_compound(struct rust_walk *w, const char *path)
 		w->addr = c.found[0].addr;
 		goes_on = true;
 	} else if (c.nr && w->nr && w->depth > 0) {
-		rust_wait_note(&w->wait, path);
+		walk_note_wait(w, path, &w->type);
 		walk_set_branches(w, &c, path);
 	} else {
 		walk_leaf(w, path);
@@ -364,6 +383,13 @@ bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die
 	out->is_finished = w.is_finished;
 	out->branch_waits = shared.waits;
 	out->nr_branch_waits = shared.nr;
+	if (shared.nr_guards) {
+		out->guards = calloc(shared.nr_guards, sizeof(*out->guards));
+		if (!out->guards)
+			return false;
+		memcpy(out->guards, shared.guards, shared.nr_guards * sizeof(*out->guards));
+		out->nr_guards = shared.nr_guards;
+	}
 	return out->places && !shared.has_failed;
 }
 
@@ -373,4 +399,5 @@ void rust_walker_release(struct rust_walker *walker)
 	rust_vtables_release(&walker->vtables);
 	u64map_release(&walker->without);
 	u64map_release(&walker->socketless);
+	rust_descriptions_release(&walker->descriptions);
 }

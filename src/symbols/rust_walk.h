@@ -4,6 +4,7 @@
 #define SYMBOLS_RUST_WALK_H
 
 #include "symbols/rust_compound.h"
+#include "symbols/rust_waits.h"
 
 /* What is known of the program. */
 struct rust_walker {
@@ -11,11 +12,12 @@ struct rust_walker {
 	struct rust_vtables vtables;
 	struct u64map without;    /* of rust_compound */
 	struct u64map socketless; /* of rust_resources */
+	struct rust_descriptions descriptions;
 };
 
 /*
  * The stack of the future of @type at @addr, of the task at @task; *@out is empty before.
- * out->branch_waits is for the caller to free.  False: no memory.
+ * out->branch_waits and out->guards are for the caller to free.  False: no memory.
  */
 bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die *type,
 		      uint64_t addr, rust_reader read, void *arg, struct rust_stack *out);
