@@ -183,12 +183,15 @@ struct search {
 	unsigned left; /* DIEs that may still be visited */
 	const char *last;
 	struct line_found *out;
-	Dwarf_Die function; /* the innermost that is not inlined; addr NULL: none */
-	Dwarf_Die inlined;  /* the outermost inlined into it; addr NULL: none */
+	Dwarf_Die function;  /* the innermost that is not inlined; addr NULL: none */
+	Dwarf_Die inlined;   /* the outermost inlined into it; addr NULL: none */
+	Dwarf_Die outermost; /* the first function that was entered; addr NULL: none */
 };
 
 static void search_enter(struct search *s, const Dwarf_Die *die, int tag)
 {
+	if (!s->outermost.addr)
+		s->outermost = *die;
 	if (tag == DW_TAG_subprogram) {
 		s->function = *die;
 		s->inlined = (Dwarf_Die){ 0 };
@@ -255,17 +258,33 @@ static bool search_below(struct search *s, Dwarf_Die *parent, unsigned depth)
 	return false;
 }
 
-static void find_function(Dwarf_Die *unit, Dwarf_Addr addr, struct line_found *out)
+/* Search @unit, or only the function that was found last, if it contains the address. */
+static void search_unit(struct line_index *x, struct search *s, Dwarf_Die *unit)
 {
-	struct search s = { .addr = addr, .left = DIES_MAX, .out = out };
 	Dwarf_Die in = whole_unit(unit);
+	Dwarf_Addr low, high;
 
-	search_below(&s, &in, 0);
+	if (x->last.addr && s->addr >= x->last_low && s->addr < x->last_high) {
+		s->out->function = line_index_name_of(&x->last, &s->out->is_whole);
+		search_enter(s, &x->last, dwarf_tag(&x->last));
+		s->last = x->last.addr;
+		search_below(s, &x->last, 1);
+		return;
+	}
+	search_below(s, &in, 0);
+	if (s->outermost.addr && dwarf_tag(&s->outermost) == DW_TAG_subprogram &&
+	    !dwarf_hasattr(&s->outermost, DW_AT_ranges) && dwarf_lowpc(&s->outermost, &low) == 0 &&
+	    dwarf_highpc(&s->outermost, &high) == 0) {
+		x->last = s->outermost;
+		x->last_low = low;
+		x->last_high = high;
+	}
 }
 
 bool line_index_find(struct line_index *x, Dwfl_Module *module, uint64_t addr,
 		     struct line_found *out)
 {
+	struct search s = { .left = DIES_MAX, .out = out };
 	Dwarf_Addr bias = 0;
 	Dwarf_Die unit;
 
@@ -273,7 +292,8 @@ bool line_index_find(struct line_index *x, Dwfl_Module *module, uint64_t addr,
 	if (!find_unit(x, module, addr, &unit, &bias) ||
 	    !line_index_find_line(&unit, addr - bias, out))
 		return false;
-	find_function(&unit, addr - bias, out);
+	s.addr = addr - bias;
+	search_unit(x, &s, &unit);
 	return true;
 }
 
@@ -282,13 +302,12 @@ bool line_index_function(struct line_index *x, Dwfl_Module *module, uint64_t add
 {
 	struct line_found found = { 0 };
 	struct search s = { .left = DIES_MAX, .out = &found };
-	Dwarf_Die unit, in;
+	Dwarf_Die unit;
 
 	if (!find_unit(x, module, addr, &unit, bias))
 		return false;
 	s.addr = addr - *bias;
-	in = whole_unit(&unit);
-	search_below(&s, &in, 0);
+	search_unit(x, &s, &unit);
 	*function = s.function;
 	return s.function.addr != NULL;
 }
@@ -316,14 +335,13 @@ bool line_index_find_outer(struct line_index *x, Dwfl_Module *module, uint64_t a
 {
 	struct search s = { .left = DIES_MAX, .out = out };
 	Dwarf_Addr bias = 0;
-	Dwarf_Die unit, in;
+	Dwarf_Die unit;
 
 	*out = (struct line_found){ 0 };
 	if (!find_unit(x, module, addr, &unit, &bias))
 		return false;
 	s.addr = addr - bias;
-	in = whole_unit(&unit);
-	search_below(&s, &in, 0);
+	search_unit(x, &s, &unit);
 	if (s.function.addr)
 		out->function = line_index_name_of(&s.function, &out->is_whole);
 	return (s.inlined.addr && line_index_call_line(&s.inlined, out)) ||

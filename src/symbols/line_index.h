@@ -23,6 +23,12 @@ struct line_index {
 	bool made;
 	struct line_span *spans; /* sorted by start; spans of one module do not overlap */
 	size_t nr, room;
+	/*
+	 * The function that was found last: many lookups in a row are about the same one, and
+	 * finding it goes through all DIEs of a unit before it.
+	 */
+	Dwarf_Die last;                 /* addr NULL: none */
+	Dwarf_Addr last_low, last_high; /* its code: one piece */
 };
 
 struct line_found {
