@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "inspect/inspect_print.h"
 #include "inspect/inspection.h"
+#include "symbols/index_cache.h"
 #include "symbols/module.h"
 #include "why_launch.h"
 #include "why_page.h"
@@ -18,7 +19,7 @@
 
 struct why_options {
 	uint32_t pid;
-	bool json, all, stacks;
+	bool json, all, stacks, no_cache;
 	const char *exe, *save, *debug_dir, *html, *types;
 	uint32_t fails; /* bit v: verdict v is a failure */
 	uint64_t hang_ns, after_ns;
@@ -107,6 +108,8 @@ static int why_look(struct process_image *image, int rc, struct err *err,
 		status = why_print(in, o);
 	else
 		message_error("why", err);
+	if (in && coro_types_cache_note(in->types))
+		message_print("why", "%s", coro_types_cache_note(in->types));
 	inspection_free(in);
 	type_rules_free(rules);
 	if (rc == 0)
@@ -223,6 +226,8 @@ static const struct opt options[] = {
 	  OPT_CALL(struct why_options, fails, why_parse_fail_on) },
 	{ 0, "stacks", NULL, "stop the threads briefly and print their native stacks",
 	  OPT_FLAG(struct why_options, stacks) },
+	{ 0, "no-cache", NULL, "read all debug information again, and keep nothing",
+	  OPT_FLAG(struct why_options, no_cache) },
 	{ 0, "all", NULL, "print all groups", OPT_FLAG(struct why_options, all) },
 	{ 0, "html", "FILE", "write a page for a browser; - is standard output",
 	  OPT_NAME(struct why_options, html) },
@@ -285,6 +290,7 @@ static int run_why(int argc, char **argv)
 		return status;
 	if (o.debug_dir)
 		module_set_debug_dir(o.debug_dir);
+	index_cache_set(!o.no_cache);
 	if (o.pid && first < argc)
 		return opts_unexpected(&command_why, argv[first]);
 	if (o.pid)

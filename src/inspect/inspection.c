@@ -69,6 +69,8 @@ void inspection_free(struct inspection *in)
 	tokio_tasks_release(&in->tokio);
 	described_waits_release(&in->described);
 	deadlocks_release(&in->deadlocks);
+	if (in->types)
+		coro_types_store(in->types);
 	coro_types_free(in->types);
 	kernel_state_close(&in->kernel);
 	native_stacks_release(&in->native);

@@ -311,10 +311,15 @@ static int tasks_learn(struct task_scanner *s, struct coro_types *types)
 	if (!t->futures || rust_futures_describe(t->futures, t->rules) < 0)
 		return -ENOMEM;
 	for (i = 0; !rc && i < s->image->nr_modules; i++) {
-		struct Dwfl_Module *module = coro_types_module(types, i);
+		struct Dwfl_Module *module = NULL;
+		size_t before = rust_futures_count(t->futures);
 
+		if (coro_types_may_have_tokio(types, i))
+			module = coro_types_module(types, i);
 		if (module)
 			rc = rust_futures_add(t->futures, module);
+		if (module && !rc && rust_futures_count(t->futures) == before)
+			coro_types_set_no_tokio(types, i);
 	}
 	return rc ? rc : tasks_find_tables(s);
 }

@@ -7,7 +7,7 @@
  * frame as a type: gcc NAME.Frame, clang __coro_frame_ty or NAME.coro_frame_ty.
  *
  * Symbols are read when a module is added.  The layout of a frame and the lines of its suspend
- * points are read when they are first asked for.
+ * points are read when they are first asked for.  Both may come from the cache of an earlier look.
  */
 #ifndef SYMBOLS_COROUTINE_TYPES_H
 #define SYMBOLS_COROUTINE_TYPES_H
@@ -87,6 +87,19 @@ struct coro_types *coro_types_new(void);
  */
 int coro_types_add(struct coro_types *types, const struct symbol_module *module,
 		   const char *open_path);
+
+/*
+ * Keep what was read in the cache, for the next look (index_cache.h).  Modules without a build-id
+ * are not kept.
+ */
+void coro_types_store(struct coro_types *types);
+
+/* A sentence on an entry of the cache that was ignored; NULL: none. */
+const char *coro_types_cache_note(const struct coro_types *types);
+
+/* False if an earlier look found no task of Tokio in module @number: it need not be searched. */
+bool coro_types_may_have_tokio(const struct coro_types *types, size_t number);
+void coro_types_set_no_tokio(struct coro_types *types, size_t number);
 
 /* The module that was added as number @number; NULL: there is none, or it cannot be read. */
 struct Dwfl_Module *coro_types_module(struct coro_types *types, size_t number);

@@ -116,6 +116,23 @@ static int module_find_debuginfo(Dwfl_Module *module, void **userdata, const cha
 	return fd >= 0 || !real_path ? fd : debug_file_by_name(module, real_path, debug_name);
 }
 
+int module_find_debug_file(struct module_file *f, char **name)
+{
+	const char *module_name, *main_file = NULL, *link = NULL;
+	GElf_Addr bias, start = 0;
+	GElf_Word crc = 0;
+	void **userdata;
+	Elf *elf = dwfl_module_getelf(f->dwfl_module, &bias);
+
+	*name = NULL;
+	module_name = dwfl_module_info(f->dwfl_module, &userdata, &start, NULL, NULL, NULL,
+				       &main_file, NULL);
+	if (elf)
+		link = dwelf_elf_gnu_debuglink(elf, &crc);
+	return module_find_debuginfo(f->dwfl_module, userdata, module_name, start, main_file, link,
+				     crc, name);
+}
+
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
 	.find_debuginfo = module_find_debuginfo,

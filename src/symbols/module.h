@@ -70,6 +70,12 @@ int module_file_init(struct module_file *f, const struct symbol_module *module);
 /* Opens the file at the first call; true if it can be used. */
 bool module_file_ready(struct module_file *f);
 
+/*
+ * The separate debug file that would be used for @f, which is ready: a descriptor for the caller to
+ * close, or -1.  *@name: its name, from malloc(); or NULL.
+ */
+int module_find_debug_file(struct module_file *f, char **name);
+
 /* True if the file has the build-id @wanted, in hexadecimal; NULL: there is nothing to compare. */
 bool module_same_build(struct Dwfl_Module *module, const char *wanted);
 
