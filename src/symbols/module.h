@@ -71,8 +71,8 @@ int module_file_init(struct module_file *f, const struct symbol_module *module);
 bool module_file_ready(struct module_file *f);
 
 /*
- * The separate debug file that would be used for @f, which is ready: a descriptor for the caller to
- * close, or -1.  *@name: its name, from malloc(); or NULL.
+ * The separate debug file that would be used for @f, which is ready, and can only be released after
+ * it: a descriptor for the caller to close, or -1.  *@name: its name, from malloc(); or NULL.
  */
 int module_find_debug_file(struct module_file *f, char **name);
 

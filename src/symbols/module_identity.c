@@ -51,26 +51,47 @@ static uint64_t identity_add_stat(uint64_t hash, const struct stat *st)
 	return index_hash(hash, values, sizeof(values));
 }
 
-/* Add the debug file that libdwfl would use. */
-static bool identity_add_debug_file(struct module_file *f, uint64_t *hash)
+/* Add the debug file @fd with that name; -1: there is none. */
+static bool identity_add_file(int fd, const char *name, uint64_t *hash)
 {
 	struct module_sections sections = { 0 };
-	char *name = NULL;
-	int fd = module_find_debug_file(f, &name);
 	struct stat st;
 	Elf *elf;
-	bool is_good = true;
+	bool is_good;
 
+	if (fd < 0)
+		return true;
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	is_good = fstat(fd, &st) == 0 && module_read_sections(elf, &sections) &&
+		  !sections.has_third_file;
+	elf_end(elf);
 	*hash = index_hash(*hash, name ? name : "", name ? strlen(name) : 0);
-	if (fd >= 0) {
-		elf = elf_begin(fd, ELF_C_READ, NULL);
-		is_good = fstat(fd, &st) == 0 && module_read_sections(elf, &sections) &&
-			  !sections.has_third_file;
-		if (is_good)
-			*hash = identity_add_stat(*hash, &st);
-		elf_end(elf);
+	if (is_good)
+		*hash = identity_add_stat(*hash, &st);
+	return is_good;
+}
+
+/*
+ * Add the debug file that libdwfl would use.  Searching it changes the module in a way that only
+ * libdwfl can go on from: the search uses a module of its own.
+ */
+static bool identity_add_debug_file(const struct module_file *f, uint64_t *hash)
+{
+	struct module_file probe;
+	char *name = NULL;
+	bool is_good;
+	int fd = -1;
+
+	if (module_file_init(&probe, &f->module) < 0)
+		return false;
+	probe.real_path = f->real_path ? strdup(f->real_path) : NULL;
+	is_good = module_file_ready(&probe);
+	if (is_good)
+		fd = module_find_debug_file(&probe, &name);
+	is_good = is_good && identity_add_file(fd, name, hash);
+	module_file_release(&probe);
+	if (fd >= 0)
 		close(fd);
-	}
 	free(name);
 	return is_good;
 }
