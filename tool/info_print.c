@@ -98,6 +98,28 @@ static void info_print_damage(struct printer *p, const struct ctf_stats *c)
 	}
 }
 
+/* Compact traces: blocks that could not be read. */
+static void info_print_blocks(struct printer *p, const struct ct_stats *c)
+{
+	if (c->damaged || c->missing) {
+		info_label(p, "damaged");
+		info_print_some(p, c->damaged, "block", "blocks");
+		print_text(p, " could not be read, ");
+		info_print_some(p, c->missing, "is missing", "are missing");
+		print_text(p, "\n");
+	}
+	if (c->torn) {
+		info_label(p, "torn");
+		print_text(p, "the file ends inside a block: the collector was killed, or the file "
+			      "was cut\n");
+	}
+	if (c->unknown) {
+		info_label(p, "unknown");
+		info_print_some(p, c->unknown, "block or event", "blocks or events");
+		print_text(p, " of a later version, skipped\n");
+	}
+}
+
 static void info_print_disagreement(struct printer *p, const struct info *info)
 {
 	const struct trace_completeness *c = &info->stats.completeness;
@@ -205,7 +227,7 @@ static void info_print_garbage(struct printer *p, const struct info *info)
 	const struct jsonl_stats *l = &info->stats.lines;
 	unsigned i;
 
-	if (!p->is_json && info->stats.format == TRACE_FORMAT_CTF)
+	if (!p->is_json && info->stats.format != TRACE_FORMAT_JSONL)
 		return;
 	print_count(p, "lines", NULL, l->lines);
 	info_label(p, "garbage");
@@ -251,6 +273,26 @@ static void info_json_ctf(struct printer *p, const struct trace_stats *stats)
 	print_object_end(p);
 }
 
+static void info_json_blocks(struct printer *p, const struct trace_stats *stats)
+{
+	const struct ct_stats *c = &stats->ct;
+
+	jw_key(&p->json, "ct");
+	if (stats->format != TRACE_FORMAT_CT) {
+		jw_null(&p->json);
+		return;
+	}
+	print_object(p, NULL);
+	print_count(p, "blocks", NULL, c->blocks);
+	print_count(p, "blocks_read", NULL, c->read);
+	print_count(p, "damaged", NULL, c->damaged);
+	print_count(p, "torn", NULL, c->torn);
+	print_count(p, "missing", NULL, c->missing);
+	print_count(p, "unknown", NULL, c->unknown);
+	print_flag(p, "index", NULL, c->has_index);
+	print_object_end(p);
+}
+
 /* Members that the text has in sentences. */
 static void info_json_summary(struct printer *p, const struct info *info)
 {
@@ -283,7 +325,7 @@ int info_print(const struct info *info, bool json)
 	print_string(p, "trace", info->trace_path);
 	print_safe(p, info->stats.is_stdin ? "standard input" : info->trace_path, 0);
 	print_text(p, "\n\n");
-	print_string(p, "format", info->stats.format == TRACE_FORMAT_CTF ? "ctf" : "jsonl");
+	print_string(p, "format", trace_format_name(info->stats.format));
 	print_flag(p, "sound", NULL, info_is_sound(info));
 	info_print_total(p, "events", sum->events);
 	info_print_others(p, sum);
@@ -300,8 +342,10 @@ int info_print(const struct info *info, bool json)
 	info_print_garbage(p, info);
 	if (json) {
 		info_json_ctf(p, &info->stats);
+		info_json_blocks(p, &info->stats);
 	} else {
 		info_print_damage(p, &info->stats.ctf);
+		info_print_blocks(p, &info->stats.ct);
 		info_print_disagreement(p, info);
 	}
 	info_print_run(p, info);

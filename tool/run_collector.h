@@ -36,8 +36,9 @@ struct session {
 	  OPT_NUMBER(struct session, config.nr_stations, 1, CTP_MAX_STATIONS) },                   \
 		{ 'o', "output", "FILE", "trace (default trace_output.jsonl); - is stdout",        \
 		  OPT_NAME(struct session, config.output) },                                       \
-		{ 0, "format", "WHAT", "jsonl or ctf (default ctf if FILE ends in .ctf or /)",     \
-		  OPT_CHOICE(struct session, config.format, "jsonl or ctf", TRACE_FORMAT_JSONL) }, \
+		{ 0, "format", "WHAT", "jsonl, ctf or ct (default: by .ctf, / or .ct at the end)", \
+		  OPT_CHOICE(struct session, config.format, "jsonl, ctf or ct",                    \
+			     TRACE_FORMAT_JSONL) },                                                \
 		{ 0, "buffer", "SIZE", "memory for unread events (default 1G if available)",       \
 		  OPT_SIZE(struct session, config.lanes.buffer, BUFFER_LEAST, BUFFER_HIGHEST) },   \
 		{ 0, "on-full", "WHAT", "if the buffer is full: drop (default), block, block=MS",  \

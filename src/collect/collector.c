@@ -74,6 +74,7 @@ struct collector {
 	uint64_t cost_ns;    /* duration of the last scan */
 	uint64_t looked_up_ns;
 	uint64_t flushed_ns;
+	uint64_t saved_ns; /* the trace was written to its files: see trace_writer.flush_ns */
 	uint64_t start_ns;
 	uint64_t end_ns;     /* end of the run; 0: it still goes on */
 	uint32_t nr_watched; /* peers of the endpoint that the witness watches */
@@ -161,7 +162,8 @@ static void collector_scan(struct collector *c, struct harvest_scan *found)
 	looks_take(&c->looks, c->harvest.now_ns + c->cost_ns);
 }
 
-static void collector_flush(struct collector *c, uint64_t now_ns)
+/* @is_sleeping: no event comes for a while, and readers may wait for the last ones. */
+static void collector_flush(struct collector *c, uint64_t now_ns, bool is_sleeping)
 {
 	uint32_t pid;
 
@@ -169,7 +171,10 @@ static void collector_flush(struct collector *c, uint64_t now_ns)
 	record_processes(&c->record, &c->endpoint);
 	while ((pid = endpoint_gone(&c->endpoint)) != 0)
 		lane_record_bury(&c->lane_record, pid);
-	record_flush(&c->record);
+	if (is_sleeping || now_ns - c->saved_ns >= c->record.writer->flush_ns) {
+		record_flush(&c->record);
+		c->saved_ns = now_ns;
+	}
 	signals_hear_witness(&c->signals);
 	c->flushed_ns = now_ns;
 }
@@ -311,7 +316,7 @@ static void sleep_until_woken(struct collector *c)
 	struct harvest_scan found;
 	uint64_t now;
 
-	collector_flush(c, clock_now_ns());
+	collector_flush(c, clock_now_ns(), true);
 	sleep_announce(c);
 	looks_before_sleep(&c->looks);
 	do {
@@ -343,7 +348,7 @@ static void collector_collect(struct collector *c)
 		now = c->harvest.now_ns + c->cost_ns;
 		wait_ns = pace_next(&c->pace, &found, now, c->cost_ns);
 		if (now - c->flushed_ns >= FLUSH_NS)
-			collector_flush(c, now);
+			collector_flush(c, now, false);
 		if (wait_ns == PACE_SLEEP)
 			sleep_until_woken(c);
 		else if (wait_ns || now - c->looked_up_ns >= LOOK_UP_NS)

@@ -224,6 +224,8 @@ static void look_at_files(const struct journal_copy *c, const struct journal_sav
 		if (asprintf(&path, "%s/" CTF_LANE_PREFIX "%" PRIu32, c->trace, save->lane) < 0)
 			return;
 		*trace = *sidecar = size_of(path) >= save->trace_size;
+	} else if (c->format == TRACE_FORMAT_CT) {
+		*trace = *sidecar = size_of(c->trace) >= save->trace_size;
 	} else {
 		path = sidecar_path(c->trace);
 		*trace = size_of(c->trace) >= save->trace_size;

@@ -113,7 +113,8 @@ static int keep_earlier_file(struct output_path *p, struct err *err)
 		return err->code;
 	if (is_filled_file(p->path) && keep_old(p->path, &p->kept_trace, err) < 0)
 		return err->code;
-	if (place_is_stdout(p->path) || is_plain_file(p->path)) /* no sidecar, or an empty trace */
+	if (p->format != TRACE_FORMAT_JSONL || place_is_stdout(p->path) ||
+	    is_plain_file(p->path)) /* no sidecar, or an empty trace */
 		return 0;
 	sidecar = sidecar_path(p->path);
 	rc = sidecar ? keep_old(sidecar, &p->kept_sidecar, err) : place_no_memory(err);
@@ -146,7 +147,7 @@ static int place_open_file(struct output_path *p, struct err *err)
 
 static void undo_file(struct output_path *p)
 {
-	char *sidecar = sidecar_path(p->path);
+	char *sidecar = p->format == TRACE_FORMAT_JSONL ? sidecar_path(p->path) : NULL;
 
 	/* Only a plain file has a sidecar; this process created nothing else. */
 	if (p->kept_trace)
@@ -282,7 +283,7 @@ int place_open(struct output_path *p, const char *path, enum trace_format format
 	p->path = p->format == TRACE_FORMAT_CTF ? place_without_slashes(path) : strdup(path);
 	if (!p->path)
 		return place_no_memory(err);
-	if (p->format == TRACE_FORMAT_JSONL)
+	if (p->format != TRACE_FORMAT_CTF)
 		return keep_earlier_file(p, err) < 0 ? err->code : place_open_file(p, err);
 	if (!strcmp(p->path, "-"))
 		return refuse_stdout(err);

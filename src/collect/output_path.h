@@ -20,7 +20,7 @@ struct output_path {
 	enum trace_format format;
 	bool is_open;
 	int fd; /* of a file: passed on to the writer; of a directory: closed by place_close() */
-	bool is_file;    /* a regular file, which gets a sidecar */
+	bool is_file;    /* a regular file; JSON lines get a sidecar then */
 	bool is_stdout;  /* standard output, under any name */
 	bool kept_trace; /* an earlier trace was renamed to NAME.old */
 	bool kept_sidecar;

@@ -551,7 +551,7 @@ static int recover_begin_trace(struct region_reading *in, struct err *err)
 	out.fd = in->place.fd;
 	out.has_sidecar = in->place.is_file;
 	out.run = run;
-	if (out.format == TRACE_FORMAT_JSONL)
+	if (out.format != TRACE_FORMAT_CTF)
 		in->place.fd = -1; /* owned by the writer now */
 	in->writer = trace_writer_open(&out, err);
 	if (!in->writer)

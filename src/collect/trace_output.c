@@ -142,7 +142,7 @@ static int record_open_writer(struct record *r, struct err *err)
 		.run = describe_run(r, 0, &uts),
 	};
 
-	if (r->place.format == TRACE_FORMAT_JSONL)
+	if (r->place.format != TRACE_FORMAT_CTF)
 		r->place.fd = -1; /* owned by the writer now */
 	r->writer = trace_writer_open(&output, err);
 	return r->writer ? 0 : err->code;

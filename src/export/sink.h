@@ -100,6 +100,7 @@ struct sink {
 };
 
 extern const struct sink sink_chrome;
+extern const struct sink sink_compact;
 extern const struct sink sink_csv;
 extern const struct sink sink_ctf;
 extern const struct sink sink_jsonl;

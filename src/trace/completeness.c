@@ -22,7 +22,13 @@ bool trace_totals_agree(const struct trace_stats *stats)
 static bool has_holes(const struct trace_stats *s)
 {
 	return s->completeness.unreadable || s->ctf.damaged || s->ctf.missing || s->ctf.torn ||
-	       s->lines.cut || s->sidecar.garbage;
+	       s->ct.damaged || s->ct.missing || s->ct.torn || s->lines.cut || s->sidecar.garbage;
+}
+
+/* The CTF reader accepts only corotracer traces: missing totals mean an unfinished run. */
+static bool should_have_totals(const struct trace_stats *stats)
+{
+	return stats->completeness.has_run || stats->format == TRACE_FORMAT_CTF;
 }
 
 enum trace_verdict trace_verdict(const struct trace_stats *stats)
@@ -35,8 +41,7 @@ enum trace_verdict trace_verdict(const struct trace_stats *stats)
 		return TRACE_INCOMPLETE;
 	if (c->has_totals)
 		return TRACE_COMPLETE;
-	/* The CTF reader accepts only corotracer traces: missing totals mean an unfinished run. */
-	return c->has_run || stats->format == TRACE_FORMAT_CTF ? TRACE_UNFINISHED : TRACE_UNKNOWN;
+	return should_have_totals(stats) ? TRACE_UNFINISHED : TRACE_UNKNOWN;
 }
 
 const char *trace_verdict_name(enum trace_verdict verdict)
@@ -131,6 +136,10 @@ static void say_holes(struct clauses *out, const struct trace_stats *s)
 	say_count(out, s->ctf.damaged, "packet is damaged", "packets are damaged");
 	say_count(out, s->ctf.missing, "packet is missing", "packets are missing");
 	say_count(out, s->ctf.torn, "file ends inside a packet", "files end inside a packet");
+	say_count(out, s->ct.damaged, "block is damaged", "blocks are damaged");
+	say_count(out, s->ct.missing, "block is missing", "blocks are missing");
+	if (s->ct.torn)
+		trace_report(out, "the file ends inside a block");
 	say_count(out, s->sidecar.garbage, "line of the sidecar is damaged",
 		  "lines of the sidecar are damaged");
 	if (s->lines.cut)
@@ -160,7 +169,7 @@ const char *trace_shortage(const struct trace_stats *stats, char *buf, size_t si
 	say_holes(&out, stats);
 	if (lacks_a_stream(stats))
 		trace_report(&out, "a stream file was removed, or cut between two packets");
-	if (!c->has_totals && (c->has_run || stats->format == TRACE_FORMAT_CTF))
+	if (!c->has_totals && should_have_totals(stats))
 		trace_report(
 			&out,
 			"its totals are missing: the collector was killed or is still running, "

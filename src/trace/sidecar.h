@@ -118,6 +118,14 @@ int sidecar_reader_open_fd(struct sidecar_reader *r, int fd, const char *name, s
 /* Returns 1: *@item is the next one, its strings valid until the next call; 0: the end; -errno. */
 int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *err);
 
+/*
+ * One line from memory instead of a file: text[size] is a newline, and LINES_SLACK bytes behind it
+ * are readable.  @r is all zero at first, and released with sidecar_forget().  Returns 1: *@item is
+ * set, its strings valid until the next call; 0: the line is no item, or not wanted; -ENOMEM.
+ */
+int sidecar_take_line(struct sidecar_reader *r, const struct line *line, struct trace_item *item);
+void sidecar_forget(struct sidecar_reader *r);
+
 void sidecar_reader_close(struct sidecar_reader *r);
 
 /*

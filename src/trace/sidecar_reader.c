@@ -336,26 +336,39 @@ static bool sidecar_parse(struct sidecar_reader *r, const struct line *line,
 	return parse_any(r, line, known, item);
 }
 
+int sidecar_take_line(struct sidecar_reader *r, const struct line *line, struct trace_item *item)
+{
+	bool is_item;
+
+	if (r->object)
+		forget_item(r);
+	r->stats.lines++;
+	if (line_is_blank(line))
+		return 0;
+	is_item = sidecar_parse(r, line, item);
+	if (r->no_memory)
+		return -ENOMEM;
+	r->stats.records += is_item;
+	return is_item;
+}
+
+void sidecar_forget(struct sidecar_reader *r)
+{
+	forget_item(r);
+}
+
 int sidecar_next(struct sidecar_reader *r, struct trace_item *item, struct err *err)
 {
 	struct line line;
-	bool is_item;
 	int rc;
 
 	while ((rc = lines_next(&r->lines, &line, err)) > 0) {
-		if (r->object)
-			forget_item(r);
-		r->stats.lines++;
-		if (line_is_blank(&line))
-			continue;
-		is_item = sidecar_parse(r, &line, item);
-		if (r->no_memory)
-			return err_set(err, -ENOMEM, "no memory to parse line %" PRIu64 " of '%s'",
+		rc = sidecar_take_line(r, &line, item);
+		if (rc < 0)
+			return err_set(err, rc, "no memory to parse line %" PRIu64 " of '%s'",
 				       r->stats.lines, r->lines.name);
-		if (is_item) {
-			r->stats.records++;
+		if (rc > 0)
 			return 1;
-		}
 	}
 	forget_item(r);
 	return rc;

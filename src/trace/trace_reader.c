@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "trace/compact_reader.h"
 #include "trace/ctf_metadata.h"
 #include "trace/ctf_reader.h"
 #include "trace/jsonl_input.h"
@@ -92,6 +93,17 @@ static int refuse_others(const char *path, struct err *err)
 	return 0;
 }
 
+static bool is_compact(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char begin[8];
+	ssize_t size = fd < 0 ? -1 : pread(fd, begin, sizeof(begin), 0);
+
+	if (fd >= 0)
+		close(fd);
+	return size > 0 && compact_begins(begin, (size_t)size);
+}
+
 static struct trace_reader *open_any(const char *path, bool may_grow, struct err *err)
 {
 	struct trace_reader *r;
@@ -104,6 +116,8 @@ static struct trace_reader *open_any(const char *path, bool may_grow, struct err
 		return open_ctf(path, may_grow, err);
 	if (S_ISREG(st.st_mode) && refuse_others(path, err) < 0)
 		return NULL;
+	if (S_ISREG(st.st_mode) && is_compact(path))
+		return compact_reader_open(path, may_grow, err);
 	dir = S_ISREG(st.st_mode) ? directory_of_metadata(path) : NULL;
 	if (!dir)
 		return jsonl_input_open(path, may_grow && S_ISREG(st.st_mode), err);
@@ -125,7 +139,8 @@ struct trace_reader *trace_reader_follow(const char *path, struct err *err)
 bool trace_stats_are_clean(const struct trace_stats *stats)
 {
 	return !stats->lines.garbage && !stats->sidecar.garbage && !stats->ctf.damaged &&
-	       !stats->ctf.torn && !stats->ctf.missing;
+	       !stats->ctf.torn && !stats->ctf.missing && !stats->ct.damaged && !stats->ct.torn &&
+	       !stats->ct.missing;
 }
 
 bool trace_reader_settle(struct trace_reader *r, struct trace_item *item)
@@ -147,6 +162,12 @@ bool trace_reader_settle(struct trace_reader *r, struct trace_item *item)
 		break;
 	}
 	return true;
+}
+
+bool trace_reader_filter(struct trace_reader *r, struct trace_item *item)
+{
+	trace_filter_note(r->filter, item);
+	return trace_reader_settle(r, item) && trace_filter_passes(r->filter, item);
 }
 
 void trace_reader_close(struct trace_reader *r)

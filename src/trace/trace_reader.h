@@ -34,6 +34,7 @@
 #include "trace/item.h"
 #include "trace/jsonl_reader.h"
 #include "trace/sidecar.h"
+#include "trace/trace_filter.h"
 #include "trace/trace_writer.h"
 
 /* Problems of a CTF trace, so far. */
@@ -47,6 +48,17 @@ struct ctf_stats {
 	uint64_t discarded; /* events that the writer counted as not written */
 };
 
+/* A compact trace, so far. */
+struct ct_stats {
+	uint64_t blocks;  /* of events and facts */
+	uint64_t read;    /* of these, unpacked: a filter needs few of them */
+	uint64_t damaged; /* blocks, or places between two blocks */
+	uint64_t missing; /* blocks, by their numbers */
+	uint64_t torn;    /* the file ends inside a block: its writer was killed, or it was cut */
+	uint64_t unknown; /* blocks and events of an unknown kind, skipped */
+	bool has_index;
+};
+
 struct trace_stats {
 	enum trace_format format;
 	bool is_stdin;
@@ -56,6 +68,7 @@ struct trace_stats {
 	struct jsonl_stats lines;     /* jsonl */
 	struct sidecar_stats sidecar; /* jsonl */
 	struct ctf_stats ctf;
+	struct ct_stats ct;
 	struct trace_completeness completeness;
 	uint64_t bytes; /* read so far */
 	uint64_t total; /* size of all files; 0: not known */
@@ -73,12 +86,13 @@ struct trace_reader {
 	const struct trace_reader_ops *ops;
 	struct trace_stats stats;
 	struct site_table sites;
+	struct trace_filter *filter; /* NULL: everything is returned */
 };
 
 /*
  * @path: a file of JSON lines, with or without a sidecar; "-" for standard input; the directory
- * of a corotracer CTF trace, or its metadata file.  Returns NULL and sets @err if it cannot be
- * read.
+ * of a corotracer CTF trace, or its metadata file; a compact trace.  Returns NULL and sets @err if
+ * it cannot be read.
  */
 struct trace_reader *trace_reader_open(const char *path, struct err *err);
 
@@ -98,6 +112,18 @@ struct trace_reader *trace_reader_follow(const char *path, struct err *err);
  */
 bool trace_reader_settle(struct trace_reader *r, struct trace_item *item);
 
+/*
+ * Return only what passes @filter, which belongs to the caller and outlives the reader.  Before the
+ * first trace_next().
+ */
+static inline void trace_reader_set_filter(struct trace_reader *r, struct trace_filter *filter)
+{
+	r->filter = trace_filter_is_set(filter) ? filter : NULL;
+}
+
+/* The rest of trace_next() for a reader with a filter.  False: the item is not to be returned. */
+bool trace_reader_filter(struct trace_reader *r, struct trace_item *item);
+
 /* Returns 1: *@item is the next one, its strings valid until the next call; 0: the end; -errno. */
 static inline int trace_next(struct trace_reader *r, struct trace_item *item, struct err *err)
 {
@@ -107,8 +133,9 @@ static inline int trace_next(struct trace_reader *r, struct trace_item *item, st
 		rc = r->ops->next(r, item, err);
 		if (rc > 0)
 			trace_completeness_count(&r->stats.completeness, item);
-	} while (rc > 0 && (item->type == TRACE_ITEM_SITE || r->sites.has_doubles) &&
-		 !trace_reader_settle(r, item));
+	} while (rc > 0 && (r->filter ? !trace_reader_filter(r, item)
+				      : (item->type == TRACE_ITEM_SITE || r->sites.has_doubles) &&
+						!trace_reader_settle(r, item)));
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "trace/compact_writer.h"
 #include "trace/ctf_writer.h"
 #include "trace/jsonl_output.h"
 
@@ -16,7 +17,14 @@ enum trace_format trace_format_of(const char *path)
 		return TRACE_FORMAT_CTF;
 	if (size > 4 && !strcmp(path + size - 4, ".ctf"))
 		return TRACE_FORMAT_CTF;
+	if (size > 3 && !strcmp(path + size - 3, ".ct"))
+		return TRACE_FORMAT_CT;
 	return TRACE_FORMAT_JSONL;
+}
+
+const char *trace_format_name(enum trace_format format)
+{
+	return format == TRACE_FORMAT_CTF ? "ctf" : format == TRACE_FORMAT_CT ? "ct" : "jsonl";
 }
 
 struct trace_writer *trace_writer_open(const struct trace_output *output, struct err *err)
@@ -25,6 +33,8 @@ struct trace_writer *trace_writer_open(const struct trace_output *output, struct
 
 	if (format == TRACE_FORMAT_AUTO)
 		format = trace_format_of(output->path);
+	if (format == TRACE_FORMAT_CT)
+		return compact_writer_open(output, err);
 	return format == TRACE_FORMAT_CTF ? ctf_writer_open(output, err)
 					  : jsonl_output_open(output, err);
 }

@@ -2,10 +2,11 @@
 /*
  * trace_writer.h - write a trace in any format.
  *
- * Two formats behind one interface
+ * Three formats behind one interface
  *   jsonl   transitions as lines that every cTP tool reads, everything else in the sidecar
  *           (FILE.meta)
  *   ctf     a directory that babeltrace2 and Trace Compass read, everything inside
+ *   ct      one file, compressed and indexed (compact.h)
  *
  * Lanes
  *   Events arrive by lane: the events of one thread, in order of time.  A lane is announced
@@ -27,7 +28,7 @@
 #include "base/err.h"
 #include "trace/item.h"
 
-enum trace_format { TRACE_FORMAT_AUTO, TRACE_FORMAT_JSONL, TRACE_FORMAT_CTF };
+enum trace_format { TRACE_FORMAT_AUTO, TRACE_FORMAT_JSONL, TRACE_FORMAT_CTF, TRACE_FORMAT_CT };
 
 struct trace_lane {
 	uint32_t number; /* below TRACE_LANES_MAX, or TRACE_LANE_STATIONS */
@@ -90,21 +91,25 @@ struct trace_writer {
 	const struct trace_writer_ops *ops;
 	bool wants_order;                /* events of all lanes must come in one order of time */
 	const struct trace_saver *saver; /* may be NULL */
+	uint64_t flush_ns;               /* flushes closer together make the trace larger */
 };
 
-/* "trace.ctf" and "dir/" select ctf, all other paths jsonl. */
+/* "trace.ctf" and "dir/" select ctf, "trace.ct" ct, all other paths jsonl. */
 enum trace_format trace_format_of(const char *path);
+
+/* "jsonl", "ctf" or "ct". */
+const char *trace_format_name(enum trace_format format);
 
 struct trace_output {
 	const char *path;
 	enum trace_format format;
 	/*
-	 * jsonl: the file; the writer owns it, also on failure.  ctf: the directory, empty; the
+	 * jsonl, ct: the file; the writer owns it, also on failure.  ctf: the directory, empty; the
 	 * caller keeps it.
 	 */
 	int fd;
 	bool has_sidecar; /* jsonl: also write PATH.meta; without it only transitions are stored */
-	bool (*stop)(void); /* jsonl: see jsonl_writer.h */
+	bool (*stop)(void); /* jsonl, ct: see jsonl_writer.h */
 	/*
 	 * ctf: for the metadata, which other tools read.  trace_put_run() gets the same data
 	 * and more.
