@@ -12,6 +12,8 @@ static const struct opt opts[] = {
 	SESSION_OPTS,
 	{ 0, "serve", "[=PORT]", "serve a page with live data, also after the run",
 	  OPT_NUMBER(struct session, serve_port, 1, 65535), OPT_GIVEN(struct session, serve) },
+	{ 0, "cpu", NULL, "record when threads have a processor, and when they wait",
+	  OPT_FLAG(struct session, config.cpu) },
 	{ 0, "wait-all", NULL, "also wait for the program's child processes",
 	  OPT_FLAG(struct session, config.wait_all) },
 	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong findings (or LIST)",

@@ -130,6 +130,19 @@ static void line_waits(const struct collector_result *r)
 			text_duration(took, r->wait_ns));
 }
 
+static void line_switches(const struct session *s, const struct collector_result *r)
+{
+	if (s->config.cpu)
+		fprintf(stderr,
+			"corotracer: %s wait%s of threads for a processor or in the kernel\n",
+			number_text(r->switches), number_plural(r->switches));
+	if (r->switches_lost)
+		fprintf(stderr,
+			"corotracer: %s context switch%s lost: what threads did at these times is "
+			"not known\n",
+			number_text(r->switches_lost), r->switches_lost == 1 ? " is" : "es are");
+}
+
 /* Lanes that are missing or corrupt. */
 static void lines_lanes(const struct collector_result *r)
 {
@@ -327,6 +340,7 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 	summary_worst(&p, r);
 	hint_loss(s, r);
 	line_waits(r);
+	line_switches(s, r);
 	lines_lanes(r);
 	line_without_station(s, r);
 	lines_garbage(r);
@@ -371,6 +385,10 @@ static void summary_json_lanes(struct printer *p, const struct collector_result 
 	print_count(p, "waits", NULL, r->waits);
 	print_count(p, "wait_ns", NULL, r->wait_ns);
 	print_string(p, "why_none", r->no_lanes.code ? r->no_lanes.text : NULL);
+	print_object_end(p);
+	print_object(p, "switches");
+	print_count(p, "recorded", NULL, r->switches);
+	print_count(p, "lost", NULL, r->switches_lost);
 	print_object_end(p);
 	print_count(p, "region_bytes", NULL, r->region_bytes);
 	print_string(p, "region", r->place);

@@ -128,6 +128,8 @@ int analysis_add(struct analysis *a, const struct trace_item *item)
 		rc = sites_add(&a->sites, &item->site);
 	if (!rc && item->type == TRACE_ITEM_CPU)
 		rc = cpu_samples_add(&a->cpu, &item->cpu);
+	if (!rc && item->type == TRACE_ITEM_SWITCH)
+		rc = switch_times_add(&a->switches, &item->switched);
 	if (!rc && item->type == TRACE_ITEM_DESCRIPTOR)
 		rc = descriptor_facts_add(&a->descriptors, &item->descriptor);
 	return rc ? rc : model_add(&a->model, item);
@@ -271,6 +273,7 @@ void analysis_free(struct analysis *a)
 	runs_release(&a->runs);
 	sched_release(&a->scheduling);
 	cpu_samples_release(&a->cpu);
+	switch_times_release(&a->switches);
 	descriptor_facts_release(&a->descriptors);
 	free(a->settled_into);
 	free(a);

@@ -14,6 +14,7 @@
 #define ANALYZE_ANALYSIS_H
 
 #include "analyze/cpu_samples.h"
+#include "analyze/switch_times.h"
 #include "analyze/descriptor_facts.h"
 #include "analyze/detector.h"
 #include "analyze/finding.h"
@@ -58,6 +59,7 @@ struct analysis {
 	struct model model;
 	struct scheduling scheduling;
 	struct cpu_samples cpu;
+	struct switch_times switches;
 	struct descriptor_facts descriptors;
 	struct slice_watch slices;
 	unsigned runners_looked_at; /* by the detector of coroutines that never yield */

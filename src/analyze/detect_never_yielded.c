@@ -39,7 +39,7 @@ static bool slice_of_runner(struct analysis *a, const struct coro *co, struct lo
 	};
 	if (s->from_ts >= s->to_ts)
 		return false;
-	s->use = cpu_samples_thread(&a->cpu, co->pid, co->tid, s->from_ts, s->to_ts);
+	s->use = slice_use(a, co->pid, co->tid, s->from_ts, s->to_ts);
 	return s->to_ts - s->from_ts >= slice_floor(a) + s->use.stopped_ns;
 }
 

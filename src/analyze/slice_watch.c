@@ -52,6 +52,30 @@ static void slice_close_thread(struct analysis *a, uint64_t tid)
 	}
 }
 
+/* Time in which the thread was away for a reason that only the samples know. */
+static uint64_t move_part(uint64_t *from_ns, uint64_t sampled_ns)
+{
+	uint64_t part = sampled_ns < *from_ns ? sampled_ns : *from_ns;
+
+	*from_ns -= part;
+	return part;
+}
+
+struct cpu_use slice_use(const struct analysis *a, uint32_t pid, uint64_t tid, uint64_t from_ts,
+			 uint64_t to_ts)
+{
+	struct cpu_use sampled = cpu_samples_thread(&a->cpu, pid, tid, from_ts, to_ts);
+	struct cpu_use use = switch_times_thread(&a->switches, tid, from_ts, to_ts);
+
+	if (!use.measured_ns)
+		return sampled;
+	use.stopped_ns = move_part(&use.blocked_ns, sampled.stopped_ns);
+	use.tracer_ns = move_part(&use.blocked_ns, sampled.tracer_ns);
+	use.page_ns = move_part(&use.blocked_ns, sampled.page_ns);
+	use.call = sampled.call;
+	return use;
+}
+
 void slice_watch_end(struct analysis *a, const struct coro *co, const struct trace_event *ev)
 {
 	const struct sched_thread *t;
@@ -86,7 +110,7 @@ void slice_watch_end(struct analysis *a, const struct coro *co, const struct tra
 		.end_addr = ev->kind == TRACE_SUSPEND ? ev->addr : 0,
 		.is_alone = !t->is_shared,
 		.is_first = is_first || from < a->model.first_ts + START_NS,
-		.use = cpu_samples_thread(&a->cpu, co->pid, ev->tid, from, ev->ts),
+		.use = slice_use(a, co->pid, ev->tid, from, ev->ts),
 	};
 }
 

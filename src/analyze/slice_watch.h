@@ -64,6 +64,12 @@ static inline bool slice_is_measured(const struct long_slice *s)
 	return 2 * s->use.measured_ns >= s->to_ts - s->from_ts;
 }
 
+/*
+ * Where the time of a thread went: by context switches if they were recorded, by samples otherwise.
+ */
+struct cpu_use slice_use(const struct analysis *a, uint32_t pid, uint64_t tid, uint64_t from_ts,
+			 uint64_t to_ts);
+
 /* "41.2 ms on a processor, 3.1 ms in futex"; empty if nothing was measured. */
 #define SLICE_PARTS 160
 const char *slice_parts(const struct long_slice *s, char buf[SLICE_PARTS]);

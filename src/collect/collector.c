@@ -27,6 +27,7 @@
 #include "collect/region.h"
 #include "process/signals.h"
 #include "collect/snapshot.h"
+#include "collect/switch_recorder.h"
 #include "collect/tickclock.h"
 #include "process/map_guard.h"
 #include "collect/timebase.h"
@@ -63,6 +64,7 @@ struct collector {
 	struct lane_record lane_record;
 	struct cpu_sampler sampler;
 	struct descriptor_looks looks;
+	struct switch_recorder switches;
 	struct pace pace;
 	struct timebase timebase;
 	struct snapshots snapshots;
@@ -160,6 +162,7 @@ static void collector_scan(struct collector *c, struct harvest_scan *found)
 		record_scanned(&c->record, c->harvest.now_ns);
 	cpu_sampler_look(&c->sampler, c->harvest.now_ns + c->cost_ns);
 	looks_take(&c->looks, c->harvest.now_ns + c->cost_ns);
+	switch_recorder_look(&c->switches, c->harvest.now_ns + c->cost_ns);
 }
 
 /* @is_sleeping: no event comes for a while, and readers may wait for the last ones. */
@@ -310,6 +313,13 @@ static bool collector_is_done(struct collector *c)
 	       !(c->config->wait_all && c->endpoint.nr_connected && !c->signals.asked_to_stop);
 }
 
+/* Time until something is due besides the lanes, at most @ns. */
+static uint64_t time_to_look(const struct collector *c, uint64_t now_ns, uint64_t ns)
+{
+	ns = switch_recorder_wait(&c->switches, now_ns, ns);
+	return looks_wait(&c->looks, now_ns, cpu_sampler_wait(&c->sampler, now_ns, ns));
+}
+
 /* Sleep until a program wakes the collector, a patrol scan finds something, or the run is over. */
 static void sleep_until_woken(struct collector *c)
 {
@@ -324,9 +334,7 @@ static void sleep_until_woken(struct collector *c)
 		if (found.events || found.lost || found.pending)
 			break;
 		now = clock_now_ns();
-		collector_wait_for(
-			c, looks_wait(&c->looks, now,
-				      cpu_sampler_wait(&c->sampler, now, pace_patrol(c->cost_ns))));
+		collector_wait_for(c, time_to_look(c, now, pace_patrol(c->cost_ns)));
 	} while (still_sleeping(c) && !collector_is_done(c));
 	set_sleeping(c, 0);
 	pace_wake(&c->pace, clock_now_ns());
@@ -469,6 +477,9 @@ static int collector_begin(struct collector *c, struct err *err)
 	/* Before the output: a trace that exists is kept if the program cannot be traced. */
 	if (config->pid && request_open(&c->request, config->pid, err) < 0)
 		return err->code;
+	if (config->pid && config->cpu &&
+	    switch_recorder_open_process(&c->switches, config->pid, err) < 0)
+		return err->code;
 	if (config->flight_size && snapshot_check_output(config, err) < 0)
 		return err->code;
 	/*
@@ -494,6 +505,8 @@ static int collector_begin(struct collector *c, struct err *err)
 	collector_open_beside(c);
 	if (config->ready)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
+	if (config->argv && config->cpu && switch_recorder_open_child(&c->switches, err) < 0)
+		return err->code;
 	if (config->argv && collector_launch(c, err) < 0)
 		return err->code;
 	if (config->argv)
@@ -505,6 +518,8 @@ static int collector_begin(struct collector *c, struct err *err)
 		signals_watch(&c->signals, config->pid);
 	}
 	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : (uint64_t)config->pid);
+	switch_recorder_begin(&c->switches, (uint32_t)(config->argv ? c->launch.pid : config->pid),
+			      &c->endpoint, c->record.writer);
 	return 0;
 }
 
@@ -535,6 +550,7 @@ static void collector_end(struct collector *c)
 	region_unlink(&c->region);
 	snapshots_close(&c->snapshots);
 	cpu_sampler_close(&c->sampler);
+	switch_recorder_close(&c->switches);
 	looks_close(&c->looks);
 	lane_record_close(&c->lane_record);
 	harvest_close(&c->harvest);
@@ -583,6 +599,8 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 	r->lost_full = t->lost + t->homeless;
 	r->others_lost = t->lost_marks + t->homeless_marks;
 	r->waits = t->blocked;
+	r->switches = c->switches.nr_written;
+	r->switches_lost = c->switches.nr_lost;
 	r->wait_ns = t->blocked_ns;
 	r->region_bytes = c->region.size + lanes_committed(&c->lanes);
 	r->no_lanes = c->no_lanes;
@@ -636,6 +654,7 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 	harvest_finish(&c->harvest);
 	c->record.flight.finishing = true;
 	cpu_sampler_finish(&c->sampler, c->end_ns);
+	switch_recorder_finish(&c->switches, c->end_ns);
 	lane_record_finish(&c->lane_record);
 	collector_report(c, r);
 	snapshots_finish(&c->snapshots, r);

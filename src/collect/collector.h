@@ -31,6 +31,7 @@ struct collector_config {
 	char *const *argv;    /* the program; NULL: serve until a stop signal */
 	pid_t pid;            /* a running program to attach to, without argv; 0: none */
 	uint64_t duration_ns; /* with pid: detach after this time; 0: when asked to */
+	bool cpu;             /* record context switches */
 	bool wait_all;        /* also wait until every connected process has disconnected */
 	struct lanes_config lanes;
 	uint64_t flight_size; /* size of the flight recorder, written on request; 0: none */
@@ -60,6 +61,8 @@ struct collector_result {
 	uint64_t others_collected; /* create, wake, end and destroy events in the trace */
 	uint64_t others_lost;      /* such events that are lost */
 	uint64_t waits, wait_ns;   /* times a thread waited for room in a lane */
+	uint64_t switches;         /* times that a thread had no processor, with config.cpu */
+	uint64_t switches_lost;    /* records of them that are missing */
 	uint64_t forgotten;        /* transitions that the flight recorder discarded */
 	uint64_t others_forgotten;
 	uint64_t clamped;      /* events whose time was raised to that of the event before */

@@ -40,7 +40,7 @@ static struct chrome *chrome_of(struct timeline_view *v)
 static bool is_async(const struct timeline_track *t)
 {
 	return t->type == TRACK_COROUTINE || t->type == TRACK_COROUTINE_PACKED ||
-	       t->type == TRACK_LOST || t->type == TRACK_FRAME_ROW;
+	       t->type == TRACK_LOST || t->type == TRACK_AWAY || t->type == TRACK_FRAME_ROW;
 }
 
 /* Category and id together identify an async track, so all of its events have one category. */
@@ -50,6 +50,8 @@ static const char *category_of(const struct timeline_track *t, enum timeline_cat
 		return ((const struct frame_track *)t)->category;
 	if (t->type == TRACK_LOST)
 		return "lost";
+	if (t->type == TRACK_AWAY)
+		return "processor";
 	return is_async(t) ? "coroutine" : timeline_category_name(category);
 }
 

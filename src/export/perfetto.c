@@ -195,6 +195,7 @@ static void put_other(struct proto *p, const struct timeline_track *t)
 	case TRACK_COROUTINE:
 	case TRACK_FRAMES:
 	case TRACK_LOST:
+	case TRACK_AWAY:
 	case TRACK_PROCESS:
 	case TRACK_THREAD:
 		proto_u64(p, DESCRIPTOR_MERGE, MERGE_NEVER);

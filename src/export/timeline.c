@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "export/timeline_marks.h"
+#include "export/timeline_switches.h"
 #include "export/timeline_tracks.h"
 
 /* ---- onto a track --------------------------------------------------------- */
@@ -460,12 +461,6 @@ static int draw_event(void *arg, const struct trace_event *ev)
 	return 0;
 }
 
-/* Viewers have times of 63 bits. */
-static bool timeline_is_time(uint64_t ts)
-{
-	return ts && ts <= INT64_MAX;
-}
-
 static int timeline_add_event(struct timeline *tl, const struct trace_event *ev)
 {
 	if (!timeline_is_time(ev->ts)) {
@@ -665,6 +660,8 @@ int timeline_add(struct timeline *tl, const struct trace_item *item)
 	case TRACE_ITEM_TOTALS:
 		rc = window_finish(&tl->window, draw_event, tl);
 		return rc < 0 ? rc : add_totals(tl, &item->totals);
+	case TRACE_ITEM_SWITCH:
+		return timeline_add_switch(tl, &item->switched);
 	case TRACE_ITEM_MODULE:
 	case TRACE_ITEM_CPU:
 	case TRACE_ITEM_DESCRIPTOR:

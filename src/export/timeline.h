@@ -12,6 +12,7 @@
  *	             birth, end and destroy as instants
  *	counter      alive, running, suspended, per process
  *	lost         where events of a thread are missing
+ *	away         when a thread had no processor, with run --cpu: blocked or preempted
  *
  * A flow leads from a wake to the turn that it caused.
  *
@@ -58,6 +59,7 @@ enum timeline_track_type {
 	TRACK_COROUTINE_PACKED, /* may share a row with its siblings */
 	TRACK_COUNTER,
 	TRACK_LOST,
+	TRACK_AWAY,
 	/* Of a recording, see frames_timeline.h. */
 	TRACK_FRAMES,
 	TRACK_FRAME_ROW,
@@ -93,6 +95,9 @@ enum timeline_word {
 	WORD_TRACE_ENDS,
 	WORD_TWICE,
 	WORD_AFTER_END,
+	WORD_BLOCKED,
+	WORD_PREEMPTED,
+	WORD_SWITCHES_LOST,
 	WORD_SUSPENDED, /* and one per reason */
 	NR_TIMELINE_WORDS = WORD_SUSPENDED + NR_TRACE_REASONS,
 };
@@ -114,6 +119,7 @@ enum timeline_category {
 	CATEGORY_WAKE,
 	CATEGORY_RESOURCE,
 	CATEGORY_TRACE,
+	CATEGORY_PROCESSOR,
 	NR_TIMELINE_CATEGORIES,
 };
 
@@ -155,6 +161,7 @@ enum timeline_key {
 	KEY_DESTROYED,
 	KEY_TIME_UNKNOWN,
 	KEY_INCOMPLETE,
+	KEY_PROCESSOR,
 	NR_TIMELINE_KEYS,
 };
 
@@ -225,9 +232,10 @@ struct timeline_thread {
 	struct timeline_track track;
 	struct timeline_track lost; /* id 0: nothing was lost so far */
 	uint64_t lost_to;
+	struct timeline_track away; /* id 0: it always had a processor so far */
 	unsigned nr_turns;
 	uint32_t turns[TIMELINE_DEPTH]; /* slots of the coroutines that run on it */
-	char name[32], lost_name[48];
+	char name[32], lost_name[48], away_name[64];
 };
 
 struct timeline_group {

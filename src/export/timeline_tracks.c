@@ -32,6 +32,9 @@ static const char *const words[] = {
 	[WORD_TRACE_ENDS] = "end of the trace, the run's is not known",
 	[WORD_TWICE] = "resumed while it ran",
 	[WORD_AFTER_END] = "resumed after its end",
+	[WORD_BLOCKED] = "blocked",
+	[WORD_PREEMPTED] = "waits for a processor",
+	[WORD_SWITCHES_LOST] = "context switches lost",
 	[WORD_SUSPENDED + TRACE_REASON_UNKNOWN] = "suspended",
 	[WORD_SUSPENDED + TRACE_REASON_IO_READ] = "suspended: io-read",
 	[WORD_SUSPENDED + TRACE_REASON_IO_WRITE] = "suspended: io-write",
@@ -60,7 +63,7 @@ static const char *const categories[NR_TIMELINE_CATEGORIES] = {
 	[CATEGORY_LIFE] = "life",           [CATEGORY_RUNNING] = "running",
 	[CATEGORY_SUSPENDED] = "suspended", [CATEGORY_READY] = "ready",
 	[CATEGORY_WAKE] = "wake",           [CATEGORY_RESOURCE] = "resource",
-	[CATEGORY_TRACE] = "corotracer",
+	[CATEGORY_TRACE] = "corotracer",    [CATEGORY_PROCESSOR] = "processor",
 };
 
 static const char *const keys[NR_TIMELINE_KEYS] = {
@@ -99,6 +102,7 @@ static const char *const keys[NR_TIMELINE_KEYS] = {
 	[KEY_DESTROYED] = "destroyed",
 	[KEY_TIME_UNKNOWN] = "time not known",
 	[KEY_INCOMPLETE] = "incomplete",
+	[KEY_PROCESSOR] = "then on processor",
 };
 
 const char *timeline_key_name(enum timeline_key key)
@@ -268,6 +272,7 @@ static int threads_room(struct timeline *tl)
 	for (i = 0; i < tl->nr_threads; i++) { /* the array has moved */
 		threads[i].track.name = threads[i].name;
 		threads[i].lost.name = threads[i].lost_name;
+		threads[i].away.name = threads[i].away_name;
 	}
 	tl->threads = threads;
 	tl->threads_room = room;

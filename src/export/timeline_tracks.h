@@ -37,4 +37,10 @@ void tracks_finish(struct timeline *tl);
 
 void tracks_release(struct timeline *tl);
 
+/* Viewers have times of 63 bits. */
+static inline bool timeline_is_time(uint64_t ts)
+{
+	return ts && ts <= INT64_MAX;
+}
+
 #endif

@@ -129,6 +129,7 @@ enum ctf_fact_id {
 	CTF_MODULE,
 	CTF_CPU,
 	CTF_DESCRIPTOR,
+	CTF_SWITCH,
 	NR_CTF_FACTS,
 };
 

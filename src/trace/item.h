@@ -168,6 +168,24 @@ struct trace_cpu {
 #define TRACE_CPU_TRACER  "tracer"  /* waits for room in its lane (--on-full block) */
 
 /*
+ * A thread without a processor, from one context switch to the next (`run --cpu`).  Two states are
+ * about all threads, with tid 0: "recorded" says that switches are recorded from to_ts on, "lost"
+ * that records between the two times are missing.
+ */
+struct trace_switch {
+	uint64_t pid, tid;
+	uint64_t from_ts, to_ts;
+	uint64_t cpu;      /* the processor that it got at to_ts; "lost": whose records are lost */
+	uint64_t lost;     /* "lost": number of records */
+	const char *state; /* TRACE_SWITCH_* */
+};
+
+#define TRACE_SWITCH_BLOCKED   "blocked"   /* it waited */
+#define TRACE_SWITCH_PREEMPTED "preempted" /* it was ready, and other threads ran */
+#define TRACE_SWITCH_RECORDED  "recorded"
+#define TRACE_SWITCH_LOST      "lost"
+
+/*
  * A coroutine waits for a descriptor that is ready: the collector looked twice, at both times with
  * all threads of the process asleep and the coroutine in the same wait.  With probe_id 0: every
  * coroutine of the process that waited for a descriptor for long was looked at, at these times;
@@ -206,6 +224,7 @@ enum trace_item_type {
 	TRACE_ITEM_MODULE,
 	TRACE_ITEM_CPU,
 	TRACE_ITEM_DESCRIPTOR,
+	TRACE_ITEM_SWITCH,
 	NR_TRACE_ITEM_TYPES,
 };
 
@@ -226,6 +245,7 @@ struct trace_item {
 		struct sidecar_totals totals;
 		struct trace_cpu cpu;
 		struct trace_descriptor descriptor;
+		struct trace_switch switched;
 	};
 };
 

@@ -37,7 +37,8 @@ enum jsonl_phase { FACTS, EVENTS, REST, DONE };
 /* Types of sidecar items by phase. */
 static const unsigned wanted[] = {
 	[FACTS] = 1u << TRACE_ITEM_RUN | 1u << TRACE_ITEM_PROCESS | 1u << TRACE_ITEM_MODULE |
-		  1u << TRACE_ITEM_SITE | 1u << TRACE_ITEM_CPU | 1u << TRACE_ITEM_DESCRIPTOR,
+		  1u << TRACE_ITEM_SITE | 1u << TRACE_ITEM_CPU | 1u << TRACE_ITEM_DESCRIPTOR |
+		  1u << TRACE_ITEM_SWITCH,
 	[EVENTS] = 1u << TRACE_ITEM_EVENT | 1u << TRACE_ITEM_GAP,
 	[REST] = 1u << TRACE_ITEM_COROUTINE | 1u << TRACE_ITEM_TOTALS,
 };

@@ -60,6 +60,16 @@ static const struct schema_field descriptor_fields[] = {
 	{ KEY("watch"), TEXT(trace_descriptor, watch), OMITTED, .ctf = 9 },
 };
 
+static const struct schema_field switch_fields[] = {
+	{ KEY("pid"), U64(trace_switch, pid), .ctf = 1 },
+	{ KEY("tid"), U64(trace_switch, tid), .ctf = 2 },
+	{ KEY("from_ts"), U64(trace_switch, from_ts), .ctf = 3 },
+	{ KEY("to_ts"), U64(trace_switch, to_ts), .ctf = 4 },
+	{ KEY("cpu"), U64(trace_switch, cpu), .ctf = 5 },
+	{ KEY("lost"), U64(trace_switch, lost), OMITTED, .ctf = 6 },
+	{ KEY("state"), TEXT(trace_switch, state), .otherwise = "", .ctf = 7 },
+};
+
 static const struct schema_field site_fields[] = {
 	{ KEY("id"), U32(trace_site, id), .ctf = 1, .ctf_name = "site", COLUMN(1),
 	  .column_name = "site" },
@@ -154,6 +164,7 @@ const struct schema_record schema[NR_TRACE_ITEM_TYPES] = {
 	[TRACE_ITEM_MODULE] = { "module", FIELDS(module_fields), CTF_MODULE },
 	[TRACE_ITEM_CPU] = { "cpu", FIELDS(cpu_fields), CTF_CPU },
 	[TRACE_ITEM_DESCRIPTOR] = { "descriptor", FIELDS(descriptor_fields), CTF_DESCRIPTOR },
+	[TRACE_ITEM_SWITCH] = { "switch", FIELDS(switch_fields), CTF_SWITCH },
 };
 
 const struct schema_kind schema_kinds[NR_TRACE_KINDS] = {

@@ -433,6 +433,7 @@ int summary_add(struct trace_summary *s, const struct trace_item *item)
 	case TRACE_ITEM_MODULE:
 	case TRACE_ITEM_CPU:
 	case TRACE_ITEM_DESCRIPTOR:
+	case TRACE_ITEM_SWITCH:
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}

@@ -85,6 +85,11 @@ void trace_put_descriptor(struct trace_writer *w, const struct trace_descriptor 
 					      .descriptor = *descriptor });
 }
 
+void trace_put_switch(struct trace_writer *w, const struct trace_switch *switched)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_SWITCH, .switched = *switched });
+}
+
 void trace_put_process(struct trace_writer *w, const struct sidecar_process *process)
 {
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = *process });

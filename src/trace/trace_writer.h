@@ -160,6 +160,7 @@ void trace_put_process(struct trace_writer *w, const struct sidecar_process *pro
 void trace_put_module(struct trace_writer *w, const struct sidecar_module *module);
 void trace_put_cpu(struct trace_writer *w, const struct trace_cpu *cpu);
 void trace_put_descriptor(struct trace_writer *w, const struct trace_descriptor *descriptor);
+void trace_put_switch(struct trace_writer *w, const struct trace_switch *switched);
 /* A coroutine that used a station, or that still existed at the end of the run. */
 void trace_put_coroutine(struct trace_writer *w, const struct sidecar_coroutine *coroutine);
 /* The last call, once: writes the totals and everything before them immediately. */

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* switch_recorder.c - write to the trace when threads had no processor. */
+#include "collect/switch_recorder.h"
+
+#include <stdlib.h>
+
+#include "base/monotonic.h"
+
+/* A ring has room for the switches of this time at 500,000 a second, and some more. */
+#define READ_NS (20 * NS_PER_MS)
+
+/* A record appears in its ring within this time. */
+#define LATE_NS   (2 * NS_PER_MS)
+
+#define BATCH_MAX (1u << 20)
+
+int switch_recorder_open_child(struct switch_recorder *s, struct err *err)
+{
+	*s = (struct switch_recorder){ 0 };
+	if (switch_records_open_child(&s->records, err) < 0)
+		return err->code;
+	s->is_open = true;
+	s->start_ns = clock_now_ns();
+	return 0;
+}
+
+int switch_recorder_open_process(struct switch_recorder *s, pid_t pid, struct err *err)
+{
+	*s = (struct switch_recorder){ 0 };
+	if (switch_records_open_process(&s->records, pid, err) < 0)
+		return err->code;
+	s->is_open = true;
+	s->start_ns = clock_now_ns();
+	return 0;
+}
+
+void switch_recorder_begin(struct switch_recorder *s, uint32_t pid, const struct endpoint *endpoint,
+			   struct trace_writer *writer)
+{
+	if (!s->is_open)
+		return;
+	s->pid = pid;
+	s->endpoint = endpoint;
+	s->writer = writer;
+	trace_put_switch(s->writer, &(struct trace_switch){
+					    .pid = pid,
+					    .from_ts = s->start_ns,
+					    .to_ts = s->start_ns,
+					    .state = TRACE_SWITCH_RECORDED,
+				    });
+}
+
+/* ---- from records to intervals ------------------------------------------------------- */
+
+/* Processes that the program started and that do not connect are not in the trace. */
+static bool is_traced_process(const struct switch_recorder *s, uint32_t pid)
+{
+	uint32_t i = s->endpoint->nr_peers;
+
+	if (pid == s->pid)
+		return true;
+	while (i-- > 0) {
+		if (s->endpoint->peers[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+static void write_interval(struct switch_recorder *s, const struct switch_record *r, uint64_t out)
+{
+	uint64_t from = out >> 1;
+
+	if (r->ts <= from || !is_traced_process(s, r->pid))
+		return;
+	trace_put_switch(s->writer,
+			 &(struct trace_switch){
+				 .pid = r->pid,
+				 .tid = r->tid,
+				 .from_ts = from,
+				 .to_ts = r->ts,
+				 .cpu = r->cpu,
+				 .state = out & 1 ? TRACE_SWITCH_PREEMPTED : TRACE_SWITCH_BLOCKED,
+			 });
+	s->nr_written++;
+}
+
+static void write_loss(struct switch_recorder *s, const struct switch_record *r)
+{
+	trace_put_switch(s->writer, &(struct trace_switch){
+					    .pid = s->pid,
+					    .from_ts = r->ts,
+					    .to_ts = r->to_ts,
+					    .cpu = r->cpu,
+					    .lost = r->lost,
+					    .state = TRACE_SWITCH_LOST,
+				    });
+	s->nr_lost += r->lost;
+}
+
+/* One of a pair may be missing: what was open before a loss is not known. */
+static void forget_outs(struct switch_recorder *s)
+{
+	u64map_release(&s->outs);
+}
+
+static void recorder_add(struct switch_recorder *s, const struct switch_record *r)
+{
+	uint64_t *out, before;
+
+	switch (r->kind) {
+	case SWITCH_LOST:
+		write_loss(s, r);
+		forget_outs(s);
+		return;
+	case SWITCH_EXIT:
+		u64map_remove(&s->outs, r->tid);
+		return;
+	case SWITCH_IN:
+		if (u64map_get(&s->outs, r->tid, &before)) {
+			write_interval(s, r, before);
+			u64map_remove(&s->outs, r->tid);
+		}
+		return;
+	case SWITCH_BLOCKED:
+	case SWITCH_PREEMPTED:
+		break;
+	}
+	out = u64map_at(&s->outs, r->tid);
+	/* A thread that is recorded twice has two equal records. */
+	if (out && !*out)
+		*out = r->ts << 1 | (r->kind == SWITCH_PREEMPTED);
+}
+
+/* ---- in order of time ----------------------------------------------------------------- */
+
+static void batch_take(void *ctx, const struct switch_record *r)
+{
+	struct switch_recorder *s = ctx;
+
+	if (s->nr == s->room && s->room < BATCH_MAX) {
+		size_t room = s->room ? 2 * s->room : 1024;
+		struct switch_record *batch = realloc(s->batch, room * sizeof(*batch));
+
+		if (batch) {
+			s->batch = batch;
+			s->room = room;
+		}
+	}
+	if (s->nr == s->room) {
+		s->nr_lost++;
+		s->is_short = true;
+		return;
+	}
+	s->batch[s->nr++] = *r;
+}
+
+static int record_compare(const void *a, const void *b)
+{
+	const struct switch_record *x = a, *y = b;
+
+	/* What a loss hides lies before it. */
+	if (x->ts == y->ts)
+		return (x->kind == SWITCH_LOST) - (y->kind == SWITCH_LOST);
+	return x->ts < y->ts ? -1 : 1;
+}
+
+/* Write what is older than @until_ns: nothing older follows. */
+static void batch_write(struct switch_recorder *s, uint64_t until_ns)
+{
+	size_t i, kept = 0;
+
+	qsort(s->batch, s->nr, sizeof(*s->batch), record_compare);
+	for (i = 0; i < s->nr && s->batch[i].ts < until_ns; i++)
+		recorder_add(s, &s->batch[i]);
+	for (; i < s->nr; i++)
+		s->batch[kept++] = s->batch[i];
+	s->nr = kept;
+}
+
+static void recorder_read(struct switch_recorder *s, uint64_t now_ns, uint64_t late_ns)
+{
+	uint64_t from_ns = s->nr ? s->batch[0].ts : now_ns;
+
+	switch_records_read(&s->records, batch_take, s);
+	if (s->nr)
+		batch_write(s, now_ns - late_ns);
+	if (!s->is_short)
+		return;
+	s->is_short = false;
+	forget_outs(s);
+	trace_put_switch(s->writer, &(struct trace_switch){
+					    .pid = s->pid,
+					    .from_ts = from_ns,
+					    .to_ts = clock_now_ns(),
+					    .lost = s->nr_lost,
+					    .state = TRACE_SWITCH_LOST,
+				    });
+}
+
+void switch_recorder_look(struct switch_recorder *s, uint64_t now_ns)
+{
+	if (!s->is_open || now_ns < s->next_ns)
+		return;
+	recorder_read(s, now_ns, LATE_NS);
+	s->next_ns = now_ns + READ_NS;
+}
+
+uint64_t switch_recorder_wait(const struct switch_recorder *s, uint64_t now_ns, uint64_t ns)
+{
+	if (!s->is_open || s->next_ns >= now_ns + ns)
+		return ns;
+	return s->next_ns > now_ns + NS_PER_MS ? s->next_ns - now_ns : NS_PER_MS;
+}
+
+/* Threads that had no processor when the run ended. */
+void switch_recorder_finish(struct switch_recorder *s, uint64_t end_ns)
+{
+	uint64_t tid, out;
+	size_t at = 0;
+
+	if (!s->is_open)
+		return;
+	recorder_read(s, clock_now_ns(), 0);
+	while (u64map_next(&s->outs, &at, &tid, &out))
+		write_interval(s,
+			       &(struct switch_record){
+				       .pid = s->pid, .tid = (uint32_t)tid, .ts = end_ns },
+			       out);
+}
+
+void switch_recorder_close(struct switch_recorder *s)
+{
+	if (!s->is_open)
+		return;
+	switch_records_close(&s->records);
+	u64map_release(&s->outs);
+	free(s->batch);
+	*s = (struct switch_recorder){ 0 };
+}
