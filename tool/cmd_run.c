@@ -38,6 +38,10 @@ static int run_run(int argc, char **argv)
 		message_print("run", "--duration needs -p PID");
 		return EXIT_USAGE;
 	}
+	if (s.config.cpu && s.config.flight_size) {
+		message_print("run", "--cpu cannot be used with --flight-recorder");
+		return EXIT_USAGE;
+	}
 	if (s.config.pid)
 		return session_run(&s);
 	if (first >= argc) {
@@ -55,10 +59,7 @@ const struct command command_run = {
 	.args = "[OPTIONS] [-p PID | [--] PROGRAM [ARGUMENTS]]",
 	.starts_program = true,
 	.summary = "trace the coroutines of a program, launched or running",
-	.details = "A launched program keeps its input, output (with -o - on stderr) and signals; "
-		   "its\n"
-		   "exit status is returned.  A trace that exists is kept as FILE.old, with "
-		   "FILE.meta.\n",
+	.details = "The exit status is the program's.  A trace that exists is kept as FILE.old.\n",
 	.opts = opts,
 	.run = run_run,
 };

@@ -35,7 +35,7 @@ static struct switch_thread *switch_thread_enter(struct switch_times *s, uint64_
 
 static int span_append(struct switch_thread *t, const struct switch_span *span)
 {
-	if (t->nr == t->room) {
+	if (!t->list || t->nr == t->room) {
 		size_t room = t->room ? t->room * 2 : 16;
 		struct switch_span *list = realloc(t->list, room * sizeof(*list));
 

@@ -18,6 +18,7 @@ static const char *const event_indexes[] = { "probe_id, seq", "tid, ts", "ts", N
 static const char *const detail_indexes[] = { "probe_id, ts", "ts", NULL };
 static const char *const coroutine_indexes[] = { "probe_id", NULL };
 static const char *const site_indexes[] = { "site", NULL };
+static const char *const switch_indexes[] = { "tid, from_ts", NULL };
 
 static const struct {
 	const char *suffix;
@@ -28,6 +29,7 @@ static const struct {
 	[TABLE_DETAILS] = { "_details", TRACE_ITEM_EVENT, detail_indexes },
 	[TABLE_COROUTINES] = { "_coroutines", TRACE_ITEM_COROUTINE, coroutine_indexes },
 	[TABLE_SITES] = { "_sites", TRACE_ITEM_SITE, site_indexes },
+	[TABLE_SWITCHES] = { "_switches", TRACE_ITEM_SWITCH, switch_indexes },
 };
 
 /* ---- the columns of a trace ----------------------------------------------- */

@@ -24,7 +24,14 @@
 
 enum dialect { DIALECT_SQLITE, DIALECT_MYSQL, DIALECT_POSTGRESQL };
 
-enum table_id { TABLE_EVENTS, TABLE_DETAILS, TABLE_COROUTINES, TABLE_SITES, NR_TABLES };
+enum table_id {
+	TABLE_EVENTS,
+	TABLE_DETAILS,
+	TABLE_COROUTINES,
+	TABLE_SITES,
+	TABLE_SWITCHES,
+	NR_TABLES
+};
 
 enum column_type {
 	COLUMN_ID,   /* any 64 bits, exact everywhere: text where integers are signed */

@@ -15,8 +15,9 @@
 
 #include "base/monotonic.h"
 
-#define RING_PAGES 128u /* of data: with the head page, what an ordinary user may lock by default \
-			 */
+#define RING_PAGES                                                                     \
+	128u /* of data: with the head page, what an ordinary user may lock by default \
+	      */
 #define RING_LEAST  8u
 #define THREADS_MAX 16384u /* events of a running process: threads times processors */
 #define LISTS_MOST  16     /* looks at the list of threads, which may grow meanwhile */
@@ -60,7 +61,7 @@ static int event_open(pid_t tid, unsigned cpu, bool on_exec)
 	return (int)syscall(SYS_perf_event_open, &attr, tid, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int explain_event(int why, struct err *err)
+static void explain_event(int why, struct err *err)
 {
 	errno = why;
 	err_errno(err, "cannot record context switches");
@@ -71,7 +72,6 @@ static int explain_event(int why, struct err *err)
 		err_hint(err, "the kernel was built without perf events, or a filter forbids them");
 	else if (why == EMFILE)
 		err_hint(err, "raise the limit of open files (ulimit -n)");
-	return err->code;
 }
 
 static int ring_map(struct switch_ring *r)
@@ -109,7 +109,7 @@ static int ring_open(struct switch_ring *r, pid_t tid, unsigned cpu, bool on_exe
 }
 
 /* A ring for each processor; one that is not online has none. */
-static int rings_open(struct switch_records *s, pid_t tid, bool on_exec, struct err *err)
+static bool rings_open(struct switch_records *s, pid_t tid, bool on_exec, struct err *err)
 {
 	long nr = sysconf(_SC_NPROCESSORS_CONF), cpu;
 	int rc, why = 0;
@@ -117,7 +117,7 @@ static int rings_open(struct switch_records *s, pid_t tid, bool on_exec, struct 
 	*s = (struct switch_records){ 0 };
 	s->rings = calloc(nr > 0 ? (size_t)nr : 1, sizeof(*s->rings));
 	if (!s->rings)
-		return err_set(err, -ENOMEM, "no memory for context switches");
+		return err_set(err, -ENOMEM, "no memory for context switches"), false;
 	for (cpu = 0; cpu < nr; cpu++) {
 		rc = ring_open(&s->rings[s->nr_rings], tid, (unsigned)cpu, on_exec);
 		if (rc == 0)
@@ -128,14 +128,15 @@ static int rings_open(struct switch_records *s, pid_t tid, bool on_exec, struct 
 			break;
 	}
 	if (!why && s->nr_rings)
-		return 0;
+		return true;
 	switch_records_close(s);
-	return explain_event(why ? why : ENODEV, err);
+	explain_event(why ? why : ENODEV, err);
+	return false;
 }
 
 int switch_records_open_child(struct switch_records *s, struct err *err)
 {
-	return rings_open(s, 0, true, err);
+	return rings_open(s, 0, true, err) ? 0 : err->code;
 }
 
 /* ---- a running process ------------------------------------------------------------ */
@@ -231,18 +232,19 @@ int switch_records_open_process(struct switch_records *s, pid_t pid, struct err 
 	if (!tids)
 		return err_set(err, -ENOMEM, "no memory for context switches");
 	tids[0] = pid;
-	rc = rings_open(s, pid, false, err);
-	if (rc == 0) {
-		do {
-			rc = threads_add(s, pid, tids, &nr);
-		} while (rc > 0 && ++looks < LISTS_MOST);
-		if (rc < 0) {
-			switch_records_close(s);
-			explain_event(-rc, err);
-		}
+	if (!rings_open(s, pid, false, err)) {
+		free(tids);
+		return err->code;
 	}
+	do {
+		rc = threads_add(s, pid, tids, &nr);
+	} while (rc > 0 && ++looks < LISTS_MOST);
 	free(tids);
-	return rc < 0 ? rc : 0;
+	if (rc >= 0)
+		return 0;
+	switch_records_close(s);
+	explain_event(-rc, err);
+	return rc;
 }
 
 /* ---- read ----------------------------------------------------------------------- */
@@ -310,8 +312,8 @@ static void ring_take_switch(struct switch_ring *r, uint64_t at, const struct pe
 	out->ts = r->last_ts = sample.time;
 }
 
-static bool ring_take(struct switch_ring *r, uint64_t at, const struct perf_event_header *h,
-		      struct switch_record *out)
+static bool ring_take_record(struct switch_ring *r, uint64_t at, const struct perf_event_header *h,
+			     struct switch_record *out)
 {
 	size_t size = h->size - sizeof(*h);
 
@@ -331,6 +333,7 @@ static bool ring_take(struct switch_ring *r, uint64_t at, const struct perf_even
 static void ring_read(struct switch_ring *r, void (*take)(void *, const struct switch_record *),
 		      void *ctx)
 {
+	/* (tool-B) pairs with the kernel, which writes the records first. */
 	uint64_t head = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = r->head->data_tail;
 	struct perf_event_header h;
@@ -340,11 +343,11 @@ static void ring_read(struct switch_ring *r, void (*take)(void *, const struct s
 		ring_copy(r, at, &h, sizeof(h));
 		if (h.size < sizeof(h) || at + h.size > head)
 			break; /* not a kernel that we know */
-		if (ring_take(r, at, &h, &record))
+		if (ring_take_record(r, at, &h, &record))
 			take(ctx, &record);
 		at += h.size;
 	}
-	/* The kernel overwrites what is before it. */
+	/* (tool-B) pairs with the kernel, which overwrites what is before it. */
 	__atomic_store_n(&r->head->data_tail, at < head ? head : at, __ATOMIC_RELEASE);
 }
 

@@ -61,13 +61,13 @@ static const struct schema_field descriptor_fields[] = {
 };
 
 static const struct schema_field switch_fields[] = {
-	{ KEY("pid"), U64(trace_switch, pid), .ctf = 1 },
-	{ KEY("tid"), U64(trace_switch, tid), .ctf = 2 },
-	{ KEY("from_ts"), U64(trace_switch, from_ts), .ctf = 3 },
-	{ KEY("to_ts"), U64(trace_switch, to_ts), .ctf = 4 },
-	{ KEY("cpu"), U64(trace_switch, cpu), .ctf = 5 },
-	{ KEY("lost"), U64(trace_switch, lost), OMITTED, .ctf = 6 },
-	{ KEY("state"), TEXT(trace_switch, state), .otherwise = "", .ctf = 7 },
+	{ KEY("pid"), U64(trace_switch, pid), .ctf = 1, COLUMN(1) },
+	{ KEY("tid"), U64(trace_switch, tid), .ctf = 2, COLUMN(2) },
+	{ KEY("from_ts"), U64(trace_switch, from_ts), .ctf = 3, COLUMN(3) },
+	{ KEY("to_ts"), U64(trace_switch, to_ts), .ctf = 4, COLUMN(4) },
+	{ KEY("cpu"), U64(trace_switch, cpu), .ctf = 5, COLUMN(5) },
+	{ KEY("lost"), U64(trace_switch, lost), OMITTED, .ctf = 6, COLUMN(7) },
+	{ KEY("state"), TEXT(trace_switch, state), .otherwise = "", .ctf = 7, COLUMN(6) },
 };
 
 static const struct schema_field site_fields[] = {

@@ -92,6 +92,14 @@ def run_counts_lanes_and_waits(n, run, stations, blocks):
 
 
 @check
+def run_counts_context_switches(n, trace):
+    """tests/slices/test_slices_switches.py compares each of them with the kernel's counters."""
+    facts = trace.facts["switch"]
+    n.equal("switches.recorded", len([f for f in facts if f["state"] in ("blocked", "preempted")]))
+    n.equal("switches.lost", sum(f.get("lost", 0) for f in facts))
+
+
+@check
 def run_knows_the_size_of_its_region_and_the_writers(n, run, stations, buffer):
     n.within("region_bytes", 128 * STATION_BYTES, 128 * STATION_BYTES + buffer)
     n.equal("writers.corotracer", len(run.truth.coroutines) if stations else 0)
@@ -123,6 +131,7 @@ def check_summary(run, processor_ns, stations=False, forgotten=False, blocks=Fal
     run_takes_the_time_that_passed_outside(n, run, processor_ns)
     run_counts_connections_and_wakeups(n, run)
     run_counts_lanes_and_waits(n, run, stations, blocks)
+    run_counts_context_switches(n, trace)
     run_knows_the_size_of_its_region_and_the_writers(n, run, stations, buffer)
     if not forgotten:
         run_names_the_coroutines_that_lost_most(n, run, trace, stations)
@@ -162,7 +171,8 @@ def a_quiet_run_is_summed_up_exactly(dir):
 def a_run_on_a_busy_machine_is_summed_up_exactly(dir):
     for _ in repeats():
         for name in "t.jsonl", "t.ctf":
-            checked_run(dir, name=name, load=True, program=["threads=4", "rounds=2000"])
+            _, n = checked_run(dir, name=name, load=True, options=["--cpu"], program=["threads=4", "rounds=2000"])
+            assert n["switches.recorded"] > 0, "no context switch, so nothing was tested"
 
 
 @test

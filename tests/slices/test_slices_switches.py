@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""`run --cpu`: every context switch of a slice is in the trace, by the thread's own counters and clocks."""
+import sys
+
+from slices import *
+
+PROGRAM = sys.argv[1]
+MS = 1_000_000
+
+
+def busy_process(cpu):
+    """Takes processor time on @cpu."""
+    return subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"])
+
+
+def run_traced(name, *options, words=()):
+    """(slices by the program, trace, summary)"""
+    trace = f"{SCRATCH.name}/{name}"
+    done = subprocess.run([TOOL, "run", "--cpu", "--json", "-o", trace, *options, "--", PROGRAM, *words],
+                          capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
+    keys = ("tid", "from", "to", "cpu", "waited", "forced")
+    return [dict(zip(keys, map(int, line.split()))) for line in done.stdout.splitlines()], trace, summary
+
+
+def switch_lines(trace):
+    if trace.endswith(".ctf"):
+        copy = trace + ".jsonl"
+        subprocess.run([TOOL, "export", "jsonl", trace, "-o", copy], check=True, capture_output=True)
+        trace = copy
+    with open(trace + ".meta", encoding="utf-8") as f:
+        return [line for line in map(json.loads, f) if line["type"] == "switch"]
+
+
+def check_slices(slices, lines):
+    """Each slice has exactly the switches that the kernel counted for its thread, and the rest is processor time."""
+    worst, total = 0, 0
+    for s in slices:
+        inside = [l for l in lines if l["tid"] == s["tid"] and s["from"] <= l["from_ts"] and l["to_ts"] <= s["to"]]
+        states = [l["state"] for l in inside]
+        # A switch between the clock and the counter is in one of the two.
+        outside = [l for l in lines if l["tid"] == s["tid"] and l not in inside
+                   and (s["from"] - MS <= l["to_ts"] <= s["from"] or s["to"] <= l["from_ts"] <= s["to"] + MS)]
+        for state, counted in (("blocked", s["waited"]), ("preempted", s["forced"])):
+            most = states.count(state) + len(outside)
+            assert states.count(state) <= counted <= most, (state, s, inside, outside)
+        away = sum(l["to_ts"] - l["from_ts"] for l in inside)
+        total += s["cpu"]
+        worst += abs(s["to"] - s["from"] - away - s["cpu"])
+    # The kernel's clock of a thread has no interrupts in it, and a virtual machine may be stopped.
+    assert worst < total / 10 + 5 * MS, f"processor time differs by {worst} of {total} ns"
+    return total
+
+
+def check_order(lines):
+    last = {}
+    for l in lines:
+        if l["state"] in ("blocked", "preempted"):
+            assert last.get(l["tid"], 0) <= l["from_ts"] < l["to_ts"], l
+            last[l["tid"]] = l["to_ts"]
+    return last
+
+
+def every_switch_is_in_the_trace(form):
+    slices, trace, summary = run_traced("plain." + form)
+    lines = switch_lines(trace)
+    check_order(lines)
+    check_slices(slices, lines)
+    equal_counts(lines, summary)
+    recorded = [l for l in lines if l["state"] == "recorded"]
+    assert len(recorded) == 1 and recorded[0]["to_ts"] < slices[0]["from"], recorded
+
+
+def equal_counts(lines, summary):
+    written = [l for l in lines if l["state"] in ("blocked", "preempted")]
+    lost = sum(l.get("lost", 0) for l in lines if l["state"] == "lost")
+    assert (summary["switches"]["recorded"], summary["switches"]["lost"]) == (len(written), lost), summary["switches"]
+
+
+def preemption_by_a_neighbour_is_told_from_waiting():
+    cpu = min(os.sched_getaffinity(0))
+    neighbour = busy_process(cpu)
+    try:
+        slices, trace, _ = run_traced("busy.jsonl", words=["24", str(cpu)])
+    finally:
+        neighbour.kill()
+        neighbour.wait()
+    lines = switch_lines(trace)
+    check_slices(slices, lines)
+    queued = sum(l["to_ts"] - l["from_ts"] for l in lines if l["state"] == "preempted")
+    assert queued > 20 * MS, f"preempted for {queued} ns beside a busy process"
+
+
+def a_running_program_is_recorded_from_the_attach_on():
+    """All threads that exist, and those that they create."""
+    program = subprocess.Popen([PROGRAM, "400"], stdout=subprocess.PIPE, text=True)
+    time.sleep(0.3)
+    trace = f"{SCRATCH.name}/attached.jsonl"
+    done = subprocess.run([TOOL, "run", "--cpu", "--json", "-p", str(program.pid), "-o", trace],
+                          capture_output=True, text=True, timeout=100)
+    out = program.communicate(timeout=60)[0]
+    assert done.returncode == 0, done.stderr
+    lines = switch_lines(trace)
+    check_order(lines)
+    since = next(l for l in lines if l["state"] == "recorded")["to_ts"]
+    slices = [dict(zip(("tid", "from", "to", "cpu", "waited", "forced"), map(int, l.split()))) for l in out.splitlines()]
+    later = [s for s in slices if s["from"] > since + MS]
+    assert len({s["tid"] for s in later}) == 2, "both threads have slices after the attach"
+    check_slices(later, lines)
+
+
+def viewers_and_tables_have_them():
+    _, trace, summary = run_traced("exported.jsonl")
+    nr = summary["switches"]["recorded"]
+    subprocess.run([TOOL, "export", "chrome", trace, "-o", trace + ".json"], check=True, capture_output=True)
+    with open(trace + ".json", encoding="utf-8") as f:
+        drawn = [e for e in json.load(f)["traceEvents"] if e.get("cat") == "processor" and e["ph"] == "b"]
+    assert len(drawn) == nr, f"{len(drawn)} of {nr} drawn"
+    subprocess.run([TOOL, "export", "csv", "--full", trace, "-o", trace + ".csv"], check=True, capture_output=True)
+    with open(f"{SCRATCH.name}/exported.jsonl.switches.csv", encoding="utf-8") as f:
+        assert len(f.readlines()) == nr + 2, "the table has a head, and a row that says since when"
+
+
+def a_flight_recorder_refuses_it():
+    done = subprocess.run([TOOL, "run", "--cpu", "--flight-recorder", "1M", "-o", f"{SCRATCH.name}/f", "--", "true"],
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and "--flight-recorder" in done.stderr, done.stderr
+
+
+def main():
+    for form in ("jsonl", "ctf"):
+        every_switch_is_in_the_trace(form)
+    preemption_by_a_neighbour_is_told_from_waiting()
+    a_running_program_is_recorded_from_the_attach_on()
+    viewers_and_tables_have_them()
+    a_flight_recorder_refuses_it()
+
+
+main()
