@@ -115,6 +115,22 @@ export function hostileTrace() {
 // The page of `why --html` for a program of tests/inspect; data: what `why --json` printed of the same look;
 // core: the process, saved.
 export async function whyPage(name) {
+	return watchedProgram(name, (file, pid) => {
+		const data = JSON.parse(run(TOOL, "why", "--json", "--html", file(".html"), "-p", pid));
+		run(TOOL, "why", "--save", file(".core"), "-p", pid);
+		return { html: file(".html"), data, core: file(".core") };
+	});
+}
+
+// The page of `why --sample --html`, and what --json printed of the same looks.
+export async function profilePage(name) {
+	return watchedProgram(name, (file, pid) => ({
+		data: JSON.parse(run(TOOL, "why", "--json", "--sample", "20/s", "--duration", "1.5", "--html", file(".html"), "-p", pid)), html: file(".html"),
+	}));
+}
+
+// Builds a program of tests/inspect and calls look(names of files, pid) while it runs.
+async function watchedProgram(name, look) {
 	const file = (end) => join(OUT, `${name}${end}`);
 	run("g++", "-std=c++20", "-fcoroutines", "-g", "-O1", join(ROOT, `tests/inspect/${name}.cpp`), "-o", file(""), "-pthread");
 	const program = spawn(file(""), [], { stdio: ["ignore", "pipe", "ignore"] });
@@ -122,9 +138,7 @@ export async function whyPage(name) {
 		let text = "";
 		program.stdout.on("data", (part) => (text += part));
 		await until(`${name} is ready`, () => /^ready$/m.test(text));
-		const data = JSON.parse(run(TOOL, "why", "--json", "--html", file(".html"), "-p", String(program.pid)));
-		run(TOOL, "why", "--save", file(".core"), "-p", String(program.pid));
-		return { html: file(".html"), data, core: file(".core") };
+		return look(file, String(program.pid));
 	} finally {
 		program.kill("SIGKILL");
 		await ended(program);

@@ -21,11 +21,11 @@ const GROUPS_SHOWN = 300;
 
 // ---- texts ----
 
-function placeText(l: Level): string {
+export function placeText(l: Level): string {
 	return l.file === null ? "" : l.line === null ? l.file : `${l.file}:${l.line}`;
 }
 
-const functionText = (l: Level) => l.function ?? "(unknown function)";
+export const functionText = (l: Level) => l.function ?? "(unknown function)";
 
 function descriptorText(d: Descriptor): string {
 	const words = [d.state === "closed" ? "closed" : d.state === null ? "state unknown" : (d.type ?? "open")];
@@ -63,7 +63,7 @@ function stackLevel(l: Level): HTMLElement {
 		l.exact || l.file === null ? null : h("span", { class: "muted" }, " (the function)"));
 }
 
-function stackList(g: Group): HTMLElement {
+export function stackList(g: { stack: readonly Level[] }): HTMLElement {
 	const more = g.stack.length - LEVELS_SHOWN;
 	return h("ol", { class: "await-stack" }, ...g.stack.slice(0, LEVELS_SHOWN).map(stackLevel),
 		more > 0 ? h("li", { class: "muted" }, `and ${fmt.count(more)} more`) : null);

@@ -62,3 +62,42 @@ export interface WhyData {
 	busy: boolean;
 	problem: string | null;
 }
+
+// ---- the object of `why --sample --json` ----
+
+export type TaskState = "waiting" | "ready" | "running";
+
+export interface ProfileStack {
+	percent: number;
+	task_seconds: number;
+	tasks: number;             // on average
+	state: TaskState;
+	samples: number;
+	most: number;              // tasks in one look
+	stack: Level[];            // innermost first
+}
+
+export interface ProfileData {
+	pid: number;
+	name?: string | null;
+	looks: number;
+	elapsed_ns: number;
+	period_ns: number;
+	ended_by: string;
+	samples: number;
+	tasks: number;
+	task_seconds: number;
+	states: Record<TaskState, { samples: number; task_seconds: number; percent: number }>;
+	stacks: ProfileStack[];
+	late: number;
+	failed: number;
+	changed: number;
+	threads_unknown: number;
+	frames_unknown: number;
+	bytes_failed: number;
+	reloads: number;
+	look_ns: number;
+	look_max_ns: number;
+	stopped_ns: number;
+	problem: string | null;
+}
