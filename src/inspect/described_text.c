@@ -122,7 +122,8 @@ void print_described_objects(struct inspection *in, struct printer *p,
 		if (k < shown)
 			continue;
 		seen[shown++] = wait->value.object;
-		print_text(p, shown > 1 ? "              " : "   waits for: ");
+		/* Of a task the kind was printed. */
+		print_text(p, shown > 1 || g->is_tokio ? "              " : "   waits for: ");
 		print_described_object(in, p, wait, described_count(in, g, wait->value.object));
 	}
 	print_list_end(p);

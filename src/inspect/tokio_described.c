@@ -10,7 +10,7 @@ static int task_add_wait(struct inspection *in, const struct tokio_task *task)
 		.frame = FRAME_NONE,
 		.kind = wait->kind,
 		.value = wait->described,
-		.has_limit = wait->has_deadline,
+		.has_limit = wait->has_limit || wait->has_deadline,
 		.is_certain = !wait->is_guess && !task->places->nr_branch_waits,
 	};
 

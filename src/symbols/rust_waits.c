@@ -65,7 +65,7 @@ void rust_wait_note(struct rust_descriptions *d, struct rust_wait *wait, const c
 	}
 	if (!type->nr_lines || !described_value_read(type, addr, read, arg, &value))
 		return;
-	if (value.object || value.task)
+	if ((value.object || value.task) && !wait->described.type)
 		wait->described = value;
 	if (value.task)
 		wait->object = value.task;
@@ -79,19 +79,27 @@ void rust_wait_read_deadline(struct rust_wait *wait, Dwarf_Die *sleep, uint64_t 
 	struct member_path path;
 	int64_t ns;
 
-	if (member_path_resolve(&path, sleep, "deadline", true, NULL) &&
+	if ((member_path_resolve(&path, sleep, "deadline", true, NULL) ||
+	     member_path_resolve(&path, sleep, "entry.deadline", true, NULL)) &&
 	    member_path_read_time(&path, addr, 1, read, arg, &ns) && ns >= 0)
 		wait_set_deadline(wait, ns);
 }
 
-const char *rust_wait_follows(const struct rust_descriptions *d, const char *path)
+const char *rust_wait_follows(const struct rust_descriptions *d, struct rust_wait *wait,
+			      const char *path)
 {
 	const struct type_rule *rule = d->rules ? type_rules_find(d->rules, RULE_THROUGH, path)
 						: NULL;
+	const char *to = NULL;
+	size_t i;
 
-	if (!rule || !rule->nr_lines)
-		return NULL;
-	return strcmp(rule->lines[0].path, ".") != 0 ? rule->lines[0].path : "";
+	for (i = 0; rule && i < rule->nr_lines; i++) {
+		if (rule->lines[i].key == RULE_DEADLINE)
+			wait->has_limit = true;
+		else if (!to)
+			to = rule->lines[i].path;
+	}
+	return to && !strcmp(to, ".") ? "" : to;
 }
 
 /* ---- guards ------------------------------------------------------------------------------ */

@@ -24,8 +24,8 @@ void rust_descriptions_release(struct rust_descriptions *d);
 
 /*
  * Note what the future with the path @path waits for.  The outermost one that is described has the
- * kind, the innermost one the object.  @members: the struct with its members, at @addr; the current
- * variant of an async function.
+ * kind, and the outermost one with an object the object.  @members: the struct with its members, at
+ * @addr; the current variant of an async function.
  */
 void rust_wait_note(struct rust_descriptions *d, struct rust_wait *wait, const char *path,
 		    Dwarf_Die *members, uint64_t addr, rust_reader read, void *arg);
@@ -34,8 +34,12 @@ void rust_wait_note(struct rust_descriptions *d, struct rust_wait *wait, const c
 void rust_wait_read_deadline(struct rust_wait *wait, Dwarf_Die *sleep, uint64_t addr,
 			     rust_reader read, void *arg);
 
-/* The member that holds the future inside this one; "": the first; NULL: there is none. */
-const char *rust_wait_follows(const struct rust_descriptions *d, const char *path);
+/*
+ * The member that holds the future inside this one; "": the first; NULL: there is none.  A wrapper
+ * with a deadline sets wait->has_limit.
+ */
+const char *rust_wait_follows(const struct rust_descriptions *d, struct rust_wait *wait,
+			      const char *path);
 
 /* The guards among the variables of the async function whose current variant is @variant. */
 size_t rust_guards_read(struct rust_descriptions *d, Dwarf_Die *variant, uint64_t addr,

@@ -140,7 +140,7 @@ static bool walk_async(struct rust_walk *w, const struct rust_variants *variants
 /* A pointer, a trait object, or a struct around another future. */
 static bool walk_wrapper(struct rust_walk *w, const char *path)
 {
-	const char *follow = rust_wait_follows(&w->shared->walker->descriptions, path);
+	const char *follow = rust_wait_follows(&w->shared->walker->descriptions, &w->wait, path);
 	Dwarf_Die type;
 	uint32_t at;
 

@@ -144,7 +144,7 @@ static const struct {
 } keys[] = {
 	{ "object", RULE_OBJECT, ROLES_WAIT | ROLE_BIT(RULE_GUARD), false },
 	{ "descriptor", RULE_DESCRIPTOR, ROLES_WAIT, false },
-	{ "deadline", RULE_DEADLINE, ROLES_WAIT, false },
+	{ "deadline", RULE_DEADLINE, ROLES_WAIT | ROLE_BIT(RULE_THROUGH), false },
 	{ "task", RULE_TASK, ROLES_WAIT, false },
 	{ "while", RULE_WHILE, ROLES_WAIT | ROLE_BIT(RULE_GUARD), true },
 	{ "holder", RULE_HOLDER, ROLE_BIT(RULE_RESOURCE), false },
@@ -282,7 +282,7 @@ static int rule_parse_line(struct type_rule *rule, const struct rule_words *w)
 		return rule_refuse(
 			w, i == nr ? "unknown word" : "unexpected word", w->words[0],
 			"await, operation: kind, object, descriptor, deadline, task, while; guard: "
-			"object, while; resource: holder, held, queue; through: to");
+			"object, while; resource: holder, held, queue; through: to, deadline");
 	if (w->nr < 2 || !rule_path_is_valid(w->words[1]))
 		return rule_refuse(w, "expected members after", w->words[0],
 				   "write a.b, or a->b where a is a pointer");

@@ -35,7 +35,7 @@ enum rule_role {
 enum rule_key {
 	RULE_OBJECT,     /* the awaited or held resource */
 	RULE_DESCRIPTOR, /* the awaited descriptor */
-	RULE_DEADLINE,   /* when the wait ends, on CLOCK_MONOTONIC */
+	RULE_DEADLINE,   /* when the wait ends; of a wrapper: at the latest */
 	RULE_TASK,       /* the awaited coroutine or task */
 	RULE_WHILE,      /* condition: it still waits, or it still holds */
 	RULE_HOLDER,     /* the coroutine or thread that holds the resource */
