@@ -513,9 +513,8 @@ static void rings_doubt(struct deadlocks *d, const char *doubt)
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
-/* The confidence of the ring that the coroutine is in; INSPECT_NONE: in no ring. */
-static enum inspect_confidence ring_confidence(const struct inspection *in, uint64_t coroutine,
-					       const char **doubt)
+/* The ring that the coroutine is in, or NULL. */
+static const struct deadlock *ring_of_coroutine(const struct inspection *in, uint64_t coroutine)
 {
 	const struct deadlocks *d = &in->deadlocks;
 	size_t i, k;
@@ -524,13 +523,11 @@ static enum inspect_confidence ring_confidence(const struct inspection *in, uint
 		for (k = 0; k < d->rings[i].count; k++) {
 			const struct deadlock_member *m = &d->members[d->rings[i].first + k];
 
-			if (in->described.waits[m->wait].coroutine == coroutine) {
-				*doubt = d->rings[i].doubt;
-				return (enum inspect_confidence)d->rings[i].confidence;
-			}
+			if (in->described.waits[m->wait].coroutine == coroutine)
+				return &d->rings[i];
 		}
 	}
-	return INSPECT_NONE;
+	return NULL;
 }
 
 static uint64_t group_coroutine(const struct inspection *in, const struct inspect_group *g,
@@ -559,26 +556,29 @@ static void group_swap(struct inspection *in, const struct inspect_group *g, siz
 static int group_split(struct inspection *in, size_t number, enum inspect_confidence confidence)
 {
 	struct inspect_group *g = &in->groups[number], *more, split;
+	const struct deadlock *ring, *last = NULL;
 	size_t i, nr = 0;
-	const char *doubt = NULL, *kept = NULL;
 
 	if (g->verdict != VERDICT_WAITING && g->confidence > confidence)
 		return 0;
 	for (i = 0; i < g->count; i++) {
-		if (ring_confidence(in, group_coroutine(in, g, i), &doubt) != confidence)
+		ring = ring_of_coroutine(in, group_coroutine(in, g, i));
+		if (!ring || ring->confidence != confidence)
 			continue;
-		kept = doubt;
+		last = ring;
 		group_swap(in, g, i, nr++);
 	}
-	if (!nr)
+	if (!last)
 		return 0;
 	split = *g;
 	split.count = nr;
 	split.bytes = g->bytes / g->count * nr;
 	split.verdict = VERDICT_DEADLOCK;
 	split.confidence = confidence;
-	split.reason = "it waits in a ring: each waits for what the next one holds";
-	split.doubt = kept;
+	split.reason = last->count > 1
+			       ? "it waits in a ring: each waits for what the next one holds"
+			       : "it waits for a lock that it, or one that awaits it, holds";
+	split.doubt = last->doubt;
 	if (nr == g->count) {
 		split.bytes = g->bytes;
 		*g = split;

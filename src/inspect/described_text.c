@@ -170,6 +170,20 @@ static void print_described_deadline(struct inspection *in, struct printer *p,
 		print_integer(p, "due_in_ms", NULL, first / 1000000);
 }
 
+/* The coroutine that it joins, as for tasks of Tokio only if there is one. */
+static void print_described_task(struct inspection *in, struct printer *p,
+				 const struct inspect_group *g, const struct described_wait *wait)
+{
+	char text[32];
+
+	if (!wait->value.task || g->count != 1)
+		return;
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)wait->value.task);
+	print_string(p, "task", text);
+	print_text(p, " ");
+	print_coroutine(in, p, wait->value.task);
+}
+
 bool print_described_wait(struct inspection *in, struct printer *p, const struct inspect_group *g)
 {
 	const struct described_wait *wait = NULL;
@@ -186,6 +200,7 @@ bool print_described_wait(struct inspection *in, struct printer *p, const struct
 	if (!wait->value.object) {
 		print_text(p, "   waits for: %s", wait->kind);
 		print_described_deadline(in, p, g);
+		print_described_task(in, p, g, wait);
 		print_text(p, "\n");
 	}
 	print_described_objects(in, p, g);

@@ -127,13 +127,19 @@ static uint64_t described_address(const struct coro_frame *f, const struct descr
 	return addr >= 4096 ? addr + m->offset : 0;
 }
 
-/* Is @m of the current co_await?  @is_certain: it is known to be. */
-static bool described_is_current(const struct described_member *m, int64_t awaiter,
-				 bool *is_certain)
+/* Is @m certainly of the current co_await?  gcc numbers the awaiters. */
+static bool described_is_current(const struct described_member *m, int64_t awaiter)
 {
-	*is_certain = m->type->rule->role == RULE_OPERATION ||
-		      (awaiter >= 0 && m->awaiter == awaiter);
-	return *is_certain || m->awaiter < 0 || awaiter < 0;
+	return m->type->rule->role == RULE_OPERATION || (awaiter >= 0 && m->awaiter == awaiter);
+}
+
+/* An object that may belong to another co_await says something only if it names what it is for. */
+static bool described_is_candidate(const struct described_wait *wait, int64_t awaiter)
+{
+	const struct described_value *v = &wait->value;
+
+	return awaiter < 0 && !wait->resource.has_queue &&
+	       (v->object || v->task || v->fd >= 0 || v->has_deadline);
 }
 
 /*
@@ -151,23 +157,19 @@ static bool described_choose(const struct described_reader *r, const struct coro
 		struct described_wait found = { .frame = FRAME_NONE };
 		uint64_t addr = described_address(f, m, bytes, size);
 
-		if (!addr || !described_is_current(m, awaiter, &found.is_certain) ||
-		    !described_value_read(m->type, addr, described_memory_read, (void *)r->image,
-					  &found.value))
+		if (!addr || !described_value_read(m->type, addr, described_memory_read,
+						   (void *)r->image, &found.value))
 			continue;
 		if (found.value.object)
 			described_resource_read(m->type->resource, found.value.object, addr,
 						m->type->size, described_memory_read,
 						(void *)r->image, &found.resource);
-		if (found.resource.is_queued)
-			found.is_certain = true;
-		else if (!found.is_certain && found.resource.has_queue)
+		found.is_certain = described_is_current(m, awaiter) || found.resource.is_queued;
+		if (!found.is_certain && !described_is_candidate(&found, awaiter))
 			continue;
-		if (found.is_certain) {
-			*out = found;
-			return true;
-		}
 		*out = found;
+		if (found.is_certain)
+			return true;
 		candidates++;
 	}
 	return candidates == 1;

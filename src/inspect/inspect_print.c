@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "inspect/tokio_block_on.h"
 #include "inspect/tokio_branches.h"
+#include "inspect/thread_locks.h"
 #include "inspect/tokio_groups.h"
 #include "inspect/wait_text.h"
 #include "process/system_calls.h"
@@ -187,6 +188,7 @@ static void print_threads(struct inspection *in, struct printer *p)
 		print_integer(p, "tid", "  %7s  ", thread->tid);
 		print_name(p, "name", 15, thread->name);
 		print_thread_state(p, thread);
+		print_thread_lock(in, p, thread);
 		print_runs(in, p, stack);
 		print_tokio_block_on(in, p, stack);
 		if (in->may_stop)

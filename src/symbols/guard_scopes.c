@@ -31,8 +31,9 @@ size_t guard_name_split(const char *member, unsigned *depth, unsigned *serial)
 {
 	size_t end = strlen(member);
 
-	return guard_name_number(member, &end, serial) && guard_name_number(member, &end, depth) ? end
-											      : 0;
+	return guard_name_number(member, &end, serial) && guard_name_number(member, &end, depth)
+		       ? end
+		       : 0;
 }
 
 /* ---- DWARF ---------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static bool scope_search_in(struct scope_search *s, Dwarf_Die *parent, Dwarf_Die
 }
 
 void guard_scope_read(struct guard_scope *out, Dwarf_Die *function, const char *name,
-			 uint32_t offset, uint64_t bias)
+		      uint32_t offset, uint64_t bias)
 {
 	struct scope_search s = {
 		.name = name,
@@ -163,7 +164,7 @@ static const struct frame_block *life_awaiter_block(const struct described_frame
  * of its own depth or less begins between them.  Blocks without variables are not known.
  */
 static enum guard_life life_by_blocks(const struct described_frame *frame,
-					 const struct guard_scope *scope, int64_t awaiter)
+				      const struct guard_scope *scope, int64_t awaiter)
 {
 	const struct frame_block *at = life_awaiter_block(frame, awaiter);
 	unsigned known = 0, last = scope->serial, next;
@@ -178,8 +179,7 @@ static enum guard_life life_by_blocks(const struct described_frame *frame,
 	for (i = 0; i < frame->nr_blocks; i++) {
 		const struct frame_block *b = &frame->blocks[i];
 
-		if (b->serial > scope->serial && b->serial < at->serial &&
-		    b->depth <= scope->depth)
+		if (b->serial > scope->serial && b->serial < at->serial && b->depth <= scope->depth)
 			return GUARD_DEAD;
 	}
 	/* The body of the function contains everything after it. */
@@ -200,20 +200,17 @@ static enum guard_life life_by_blocks(const struct described_frame *frame,
 }
 
 enum guard_life described_member_life(const struct described_frame *frame,
-					 const struct described_member *member,
-					 const struct coro_point *point, bool is_gcc)
+				      const struct described_member *member,
+				      const struct coro_point *point, bool is_gcc)
 {
-	enum guard_life by_ranges, by_blocks;
+	enum guard_life by_blocks;
 
 	if (!member->scope.is_known || !point || !point->file || point->is_initial)
 		return GUARD_UNSURE;
 	/* On the same line it may be what the co_await initializes. */
 	if (member->scope.line >= point->line)
 		return GUARD_DEAD;
-	by_ranges = life_by_ranges(&member->scope, point->addr);
 	by_blocks = life_by_blocks(frame, &member->scope, described_point_awaiter(point, is_gcc));
-	if (by_ranges == GUARD_DEAD || by_blocks == GUARD_DEAD)
-		return GUARD_DEAD;
-	return by_ranges == GUARD_ALIVE || by_blocks == GUARD_ALIVE ? GUARD_ALIVE
-									  : GUARD_UNSURE;
+	/* Optimized code of a block may be elsewhere: the numbers of gcc's blocks are better. */
+	return by_blocks != GUARD_UNSURE ? by_blocks : life_by_ranges(&member->scope, point->addr);
 }
