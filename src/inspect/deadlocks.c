@@ -27,6 +27,7 @@ struct holder_wait {
 	uint32_t wait;
 	uint32_t next; /* 1 + number of the next one of this holder; 0: none */
 	bool is_alone; /* no coroutine on the way awaits several */
+	bool is_kept;  /* ... nor one that awaits the holder: it could give it up */
 };
 
 struct deadlock_search {
@@ -120,7 +121,7 @@ static int holder_add_wait(struct deadlock_search *s, uint64_t coroutine, uint32
 	slot = u64map_at(&s->holders, coroutine);
 	if (!slot)
 		return -ENOMEM;
-	s->pairs[s->nr_pairs++] = (struct holder_wait){ wait, (uint32_t)*slot, is_alone };
+	s->pairs[s->nr_pairs++] = (struct holder_wait){ wait, (uint32_t)*slot, is_alone, true };
 	*slot = s->nr_pairs;
 	return 0;
 }
@@ -146,6 +147,7 @@ static int holders_link(struct deadlock_search *s)
 
 	for (i = 0; !rc && i < d->nr_waits; i++) {
 		uint32_t at = d->waits[i].frame;
+		size_t first = s->nr_pairs;
 		bool is_alone = true;
 		unsigned step;
 
@@ -158,6 +160,8 @@ static int holders_link(struct deadlock_search *s)
 			rc = holder_add_wait(s, frames[at].addr, (uint32_t)i, is_alone);
 			at = frames[at].parent;
 		}
+		for (; first < s->nr_pairs; first++)
+			s->pairs[first].is_kept = is_alone;
 	}
 	return rc;
 }
@@ -197,6 +201,9 @@ static int edges_add(struct deadlock_search *s, struct wait_edge edge)
 		if (!s->pairs[at - 1].is_alone)
 			edge_doubt(more, INSPECT_SUSPECT,
 				   "a coroutine awaits several others, and may need one of them");
+		else if (!s->pairs[at - 1].is_kept)
+			edge_doubt(more, INSPECT_STRONG,
+				   "a coroutine that awaits several may give this one up");
 	}
 	return 0;
 }

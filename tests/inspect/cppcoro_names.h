@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// cppcoro_names.h - a lock, an event and a shared task with the names of cppcoro's types and members.
+// cppcoro_names.h - a lock, an event and a shared task with the names of cppcoro's types and
+// members.
 //
 // Written for the tests: only what a look from outside can see is like the library.
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // rings.cpp - coroutines that wait for each other's locks, and some that only look as if they did.
 //
-//	rings own N | cppcoro N | family | again | shared | kinds | released | handed | loop | clean
+//	rings own N | cppcoro N | family | again | shared | kinds | released | handed | loop |
+//choice | 	threads | clean
 //
 // expect(N, ...) as in truth.h; `ring N` is the number of coroutines in a ring, 0: no verdict.
 #include "cppcoro_names.h"
@@ -9,6 +10,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -56,6 +58,21 @@ struct Lock {
 	{
 		owner = waiting->self;
 		waiting = waiting->next;
+	}
+};
+
+struct Timer {
+	std::chrono::steady_clock::time_point when;
+
+	bool await_ready()
+	{
+		return false;
+	}
+	void await_suspend(std::coroutine_handle<>)
+	{
+	}
+	void await_resume()
+	{
 	}
 };
 } // namespace own
@@ -149,6 +166,25 @@ static Task<> waits_for_shared(cppcoro::async_mutex &lock, cppcoro::shared_task<
 static Task<> waits_for_event(cppcoro::async_auto_reset_event &event)
 {
 	co_await event; // @event
+}
+
+static Task<> waits_for_time(int seconds)
+{
+	auto when = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+
+	co_await own::Timer{ when }; // @timer
+}
+
+static Task<> waits_at_gate()
+{
+	co_await gate.wait(); // @at_gate
+}
+
+// Both are awaited at once: the program may need only one of them.
+static Task<> parent_chooses(cppcoro::async_mutex &lock)
+{
+	auto one = co_await lock.scoped_lock_async();
+	co_await WhenAll(child_locks(lock), waits_at_gate()); // @chooses
 }
 
 static Task<> contends(std::vector<cppcoro::async_mutex> &locks, unsigned seed)
@@ -248,8 +284,39 @@ static void make_kinds()
 
 	for (int i = 0; i < 5; i++)
 		start(waits_for_event(events[i < 3]));
+	for (int i = 1; i < 5; i++)
+		start(waits_for_time(3600 * i));
 	expect(5, "event");
+	expect(4, "timer");
 	say_ring(0);
+}
+
+static void make_choice()
+{
+	start(parent_chooses(locks_of<cppcoro::async_mutex>(1)[0]));
+	expect(1, "child when_all_child chooses");
+	expect(1, "at_gate when_all_child chooses");
+	say_ring(1);
+}
+
+// Two threads that wait for each other's mutex; the numbers are those of the threads.
+[[noreturn]] static void run_threads()
+{
+	static std::mutex first, second;
+	static std::atomic<int> other{ 0 };
+
+	first.lock();
+	std::thread([] {
+		second.lock();
+		other = gettid();
+		first.lock();
+	}).detach();
+	while (!other)
+		std::this_thread::yield();
+	std::printf("first %d\nsecond %d\n", gettid(), other.load());
+	ready();
+	second.lock();
+	std::abort();
 }
 
 [[noreturn]] static void run_clean()
@@ -298,6 +365,10 @@ int main(int argc, char **argv)
 		make_handed();
 	} else if (what == "kinds") {
 		make_kinds();
+	} else if (what == "choice") {
+		make_choice();
+	} else if (what == "threads") {
+		run_threads();
 	} else {
 		run_clean();
 	}
