@@ -156,7 +156,25 @@ struct inspect_place tokio_place(const struct rust_place *place)
 	};
 }
 
-/* The earliest deadline of the group, in seconds from now; a core file has no now. */
+/* The earliest deadline of a task and its branches; *@left is in seconds from now. */
+static bool task_first_deadline(const struct inspection *in, const struct tokio_task *task,
+				double *left)
+{
+	const struct rust_stack *stack = task->places;
+	double one;
+	bool has = tokio_wait_left(in, &stack->wait, left);
+	size_t i;
+
+	for (i = 0; i < stack->nr_branch_waits; i++) {
+		if (!tokio_wait_left(in, &stack->branch_waits[i], &one) || (has && one >= *left))
+			continue;
+		*left = one;
+		has = true;
+	}
+	return has;
+}
+
+/* The earliest deadline of the group; a core file has no now. */
 static void print_tokio_deadline(struct inspection *in, struct printer *p,
 				 const struct inspect_group *g)
 {
@@ -165,9 +183,7 @@ static void print_tokio_deadline(struct inspection *in, struct printer *p,
 	size_t i;
 
 	for (i = 0; i < g->count; i++) {
-		const struct rust_wait *wait = &in->tokio.tasks[g->first + i].places->wait;
-
-		if (!wait->has_deadline || !tokio_wait_left(in, wait, &left) ||
+		if (!task_first_deadline(in, &in->tokio.tasks[g->first + i], &left) ||
 		    (has && left >= first))
 			continue;
 		first = left;
@@ -218,6 +234,7 @@ void print_tokio_wait(struct inspection *in, struct printer *p, const struct ins
 {
 	const struct rust_wait *wait = &in->tokio.tasks[g->first].places->wait;
 	struct inspect_place place = inspection_place(in, g->stack);
+	const char *kind = wait->kind ? wait->kind : place.rust->nr_branches ? "futures" : NULL;
 	char text[32];
 
 	if (g->is_ready) {
@@ -227,15 +244,14 @@ void print_tokio_wait(struct inspection *in, struct printer *p, const struct ins
 		print_object_end(p);
 		return;
 	}
-	if (!wait->kind && !place.awaits) {
+	if (!kind && !place.awaits) {
 		print_string(p, "waits_for", NULL);
 		return;
 	}
 	print_object(p, "waits_for");
-	print_string(p, "kind", wait->kind ? wait->kind : "awaiter");
+	print_string(p, "kind", kind ? kind : "awaiter");
 	print_string(p, "type", wait->kind ? wait->type : place.awaits);
-	if (wait->kind)
-		print_text(p, "   waits for: %s", wait->kind);
+	print_text(p, kind ? "   waits for: %s" : "", kind);
 	print_tokio_deadline(in, p, g);
 	print_tokio_descriptors(in, p, g);
 	if (wait->object && g->count == 1) {
@@ -243,8 +259,7 @@ void print_tokio_wait(struct inspection *in, struct printer *p, const struct ins
 		print_text(p, " %s", text);
 		print_string(p, "task", text);
 	}
-	if (wait->kind)
-		print_text(p, "\n");
+	print_text(p, kind ? "\n" : "");
 	print_described_objects(in, p, g);
 	print_object_end(p);
 }

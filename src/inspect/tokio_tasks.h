@@ -37,6 +37,7 @@ struct tokio_tasks {
 	struct tokio_task *tasks; /* suspended ones, sorted by address */
 	size_t nr, room;
 	size_t nr_running, nr_changed;
+	bool has_clock;        /* deadlines can be compared with the time now */
 	struct u64map running; /* types of running tasks to their number */
 	struct u64map tables;  /* address of a table of functions to 1 + number of its type */
 	uint64_t low, high;    /* of tables */

@@ -32,8 +32,7 @@ bool tokio_wait_left(const struct inspection *in, const struct rust_wait *wait, 
 {
 	struct timespec now;
 
-	if (!wait->has_deadline || in->image->kind != IMAGE_RUNNING ||
-	    !tokio_has_our_clock(in->image))
+	if (!wait->has_deadline || !in->tokio.has_clock)
 		return false;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	*left = (double)(wait->seconds - now.tv_sec) +
@@ -124,6 +123,7 @@ size_t tokio_tasks_judge(struct inspection *in)
 	};
 	size_t i, k, faults = 0;
 
+	in->tokio.has_clock = in->image->kind == IMAGE_RUNNING && tokio_has_our_clock(in->image);
 	for (i = 0; i < in->tokio.nr; i++) {
 		struct tokio_task *task = &in->tokio.tasks[i];
 
