@@ -4,10 +4,12 @@
 
 #include <dwarf.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "symbols/demangle.h"
 
 #define PARTS_MAX 32
@@ -35,26 +37,30 @@ static size_t untyped_split(char *text, char *parts[PARTS_MAX])
 	return nr;
 }
 
-static bool untyped_search(Dwarf_Die *parent, char *const *parts, size_t nr, const char **file,
-			   int *line)
+/* "{closure#0}" is the function "{closure#0}<T>" as well. */
+static bool untyped_is_named(const char *name, const char *part)
+{
+	size_t len = strlen(part);
+
+	return name && !strncmp(name, part, len) && (!name[len] || name[len] == '<');
+}
+
+static bool untyped_search(Dwarf_Die *parent, char *const *parts, size_t nr, Dwarf_Die *out)
 {
 	Dwarf_Die die;
 
 	if (dwarf_child(parent, &die) != 0)
 		return false;
 	do {
-		int tag = dwarf_tag(&die);
-		const char *name;
-
-		if (tag != (nr > 1 ? DW_TAG_namespace : DW_TAG_subprogram))
+		if (dwarf_tag(&die) != (nr > 1 ? DW_TAG_namespace : DW_TAG_subprogram) ||
+		    !untyped_is_named(dwarf_diename(&die), parts[0]))
 			continue;
-		name = dwarf_diename(&die);
-		if (!name || strcmp(name, parts[0]) != 0)
-			continue;
-		if (nr > 1 && untyped_search(&die, parts + 1, nr - 1, file, line))
+		if (nr > 1 && untyped_search(&die, parts + 1, nr - 1, out))
 			return true;
-		if (nr == 1 && (*file = dwarf_decl_file(&die)) && dwarf_decl_line(&die, line) == 0)
+		if (nr == 1 && dwarf_decl_file(&die)) {
+			*out = die;
 			return true;
+		}
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return false;
 }
@@ -62,7 +68,7 @@ static bool untyped_search(Dwarf_Die *parent, char *const *parts, size_t nr, con
 bool rust_untyped_find(Dwfl_Module *module, const char *path, const char **file, int *line)
 {
 	char text[PATH_SIZE], *parts[PARTS_MAX];
-	Dwarf_Die *unit = NULL;
+	Dwarf_Die *unit = NULL, die;
 	Dwarf_Addr bias;
 	size_t nr;
 
@@ -70,11 +76,61 @@ bool rust_untyped_find(Dwfl_Module *module, const char *path, const char **file,
 		return false;
 	nr = untyped_split(text, parts);
 	while ((unit = dwfl_module_nextcu(module, unit, &bias))) {
-		if (dwarf_srclang(unit) == DW_LANG_Rust &&
-		    untyped_search(unit, parts, nr, file, line))
-			return true;
+		if (dwarf_srclang(unit) != DW_LANG_Rust || !untyped_search(unit, parts, nr, &die))
+			continue;
+		*file = dwarf_decl_file(&die);
+		return *file && dwarf_decl_line(&die, line) == 0;
 	}
 	return false;
+}
+
+/* ---- macros --------------------------------------------------------------------------- */
+
+/* The lowest line of @file in the code of @function. */
+static uint32_t untyped_first_line(Dwarf_Die *unit, Dwarf_Die *function, const char *file)
+{
+	Dwarf_Addr low, high, at;
+	Dwarf_Lines *lines;
+	size_t nr, i;
+	int first = 0;
+
+	if (dwarf_lowpc(function, &low) != 0 || dwarf_highpc(function, &high) != 0 ||
+	    dwarf_getsrclines(unit, &lines, &nr) != 0)
+		return 0;
+	for (i = 0; i < nr; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+		const char *source;
+		char plain[PATH_MAX];
+		int number;
+
+		if (dwarf_lineaddr(line, &at) != 0 || at < low || at >= high ||
+		    dwarf_lineno(line, &number) != 0 || number <= 0 || (first && number >= first) ||
+		    !(source = dwarf_linesrc(line, NULL, NULL)))
+			continue;
+		path_plain(source, plain, sizeof(plain));
+		if (!strcmp(plain, file))
+			first = number;
+	}
+	return (uint32_t)first;
+}
+
+bool rust_untyped_macro(Dwarf_Die *closure, const char *path, const char *file, uint32_t *line)
+{
+	Dwarf *dwarf = dwarf_cu_getdwarf(closure->cu);
+	char text[PATH_SIZE], *parts[PARTS_MAX];
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die unit, die;
+	size_t nr;
+
+	if ((size_t)snprintf(text, sizeof(text), "%s", path) >= sizeof(text))
+		return false;
+	nr = untyped_split(text, parts);
+	*line = 0;
+	while (!*line && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL) == 0) {
+		if (dwarf_srclang(&unit) == DW_LANG_Rust && untyped_search(&unit, parts, nr, &die))
+			*line = untyped_first_line(&unit, &die, file);
+	}
+	return *line;
 }
 
 /* ---- symbols ------------------------------------------------------------------------ */

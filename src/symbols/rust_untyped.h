@@ -18,6 +18,12 @@
 bool rust_untyped_find(Dwfl_Module *module, const char *path, const char **file, int *line);
 
 /*
+ * The line in @file, plain as by path_plain(), where a macro such as select! was called: the first
+ * one of the code of @closure, a type that the macro made.  False: unknown.
+ */
+bool rust_untyped_macro(Dwarf_Die *closure, const char *path, const char *file, uint32_t *line);
+
+/*
  * Call @visit for the poll functions of tasks in the symbol table; @args is "<T, S>", or "<?>" if
  * the name does not have it.  Stops when @visit returns a value that is not 0, and returns it.
  */

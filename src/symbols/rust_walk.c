@@ -10,6 +10,8 @@
 #include "base/path.h"
 #include "symbols/rust_dies.h"
 #include "symbols/rust_resources.h"
+#include "symbols/rust_untyped.h"
+#include "symbols/rust_waits.h"
 
 #define BRANCH_DEPTH 6  /* branches in branches */
 #define BRANCHES_MAX 64 /* different ones of a place */
@@ -71,7 +73,7 @@ static void walk_note_guards(struct rust_walk *w, Dwarf_Die *variant)
 
 /* ---- async functions ---------------------------------------------------------------- */
 
-/* File and line of a variant; those of a macro are not in the program's own code. */
+/* File and line of a variant. */
 static void walk_line(struct rust_walk *w, Dwarf_Die *member, struct rust_place *place)
 {
 	const char *source = dwarf_decl_file(member);
@@ -86,10 +88,45 @@ static void walk_line(struct rust_walk *w, Dwarf_Die *member, struct rust_place 
 	place->line = line > 0 ? (uint32_t)line : 0;
 }
 
-/* The place of the async function whose state selects @member. */
-static bool walk_note_place(struct rust_walk *w, const char *path, Dwarf_Die *member,
-			    const char *variant)
+/*
+ * An .await in select! or join! has the line of Tokio's macro.  The closure that the macro made,
+ * in a PollFn, has lines of the function as well; otherwise the line of the function is shown.
+ */
+static void walk_macro_line(struct rust_walk *w, const struct rust_variants *variants,
+			    Dwarf_Die *variant, struct rust_place *place)
 {
+	struct rust_place start = { 0 };
+	Dwarf_Die member, awaitee, closure;
+	const char *path;
+	uint64_t *known;
+	uint32_t at, line;
+
+	if (!place->is_exact || !rust_die_variant(variants, 0, &member))
+		return;
+	walk_line(w, &member, &start);
+	if (!start.file || start.file == place->file)
+		return;
+	place->file = start.file;
+	place->line = start.line;
+	place->is_exact = false;
+	if (!rust_die_member(variant, "__awaitee", &awaitee, &at) ||
+	    !rust_die_member(&awaitee, "f", &closure, &at) ||
+	    !(path = rust_places_path(&w->shared->walker->places, &closure)) ||
+	    !(known = u64map_at(&w->shared->walker->macros, (uint64_t)(uintptr_t)closure.addr)))
+		return;
+	if (!*known)
+		*known = 1 + (rust_untyped_macro(&closure, path, start.file, &line) ? line : 0);
+	if (*known > 1) {
+		place->line = (uint32_t)*known - 1;
+		place->is_exact = true;
+	}
+}
+
+/* The place of the async function whose state selects @member. */
+static bool walk_note_place(struct rust_walk *w, const struct rust_variants *variants,
+			    const char *path, Dwarf_Die *member, Dwarf_Die *type)
+{
+	const char *variant = dwarf_diename(type);
 	struct rust_place place = { 0 };
 	char function[RUST_NAME_MAX];
 
@@ -98,6 +135,7 @@ static bool walk_note_place(struct rust_walk *w, const char *path, Dwarf_Die *me
 	walk_line(w, member, &place);
 	place.is_initial = !strcmp(variant, "Unresumed");
 	place.is_exact = place.file && !strncmp(variant, "Suspend", 7);
+	walk_macro_line(w, variants, type, &place);
 	if (!place.function) {
 		w->shared->has_failed = true;
 		return false;
@@ -126,7 +164,8 @@ static bool walk_async(struct rust_walk *w, const struct rust_variants *variants
 	walk_note_wait(w, path, &variant);
 	if (!w->is_finished)
 		walk_note_guards(w, &variant);
-	if (!walk_note_place(w, path, &member, name) || strncmp(name, "Suspend", 7) != 0)
+	if (!walk_note_place(w, variants, path, &member, &variant) ||
+	    strncmp(name, "Suspend", 7) != 0)
 		return false;
 	rust_resources_note(&w->shared->resources, &w->wait, path, &variant, w->addr);
 	if (!rust_die_member(&variant, "__awaitee", &w->type, &at))
@@ -400,4 +439,5 @@ void rust_walker_release(struct rust_walker *walker)
 	u64map_release(&walker->without);
 	u64map_release(&walker->socketless);
 	rust_descriptions_release(&walker->descriptions);
+	u64map_release(&walker->macros);
 }

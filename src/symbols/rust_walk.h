@@ -13,6 +13,7 @@ struct rust_walker {
 	struct u64map without;    /* of rust_compound */
 	struct u64map socketless; /* of rust_resources */
 	struct rust_descriptions descriptions;
+	struct u64map macros;     /* DIEs of closures of macros to 1 + the line of the call */
 };
 
 /*
