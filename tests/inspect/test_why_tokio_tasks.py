@@ -83,14 +83,15 @@ def build(work, label, version=None, debug=2, optimization=0, toolchain=None, fl
         text = text.replace('libc = "=0.2.183"', 'libc = "0.2"').replace('"=0.3.31"', '"0.3"')
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
-    env = dict(os.environ, CARGO_TARGET_DIR=os.path.join(work, "target-" + label), RUSTFLAGS=flags,
+    target = os.path.join(os.environ.get("TOKIO_TARGET", work), "target-" + label)
+    env = dict(os.environ, CARGO_TARGET_DIR=target, RUSTFLAGS=flags,
                CARGO_PROFILE_DEV_DEBUG=str(debug), CARGO_PROFILE_DEV_OPT_LEVEL=str(optimization))
     cargo = ["cargo"] + (["+" + toolchain] if toolchain else [])
     for network in (["--offline"], []):
         r = subprocess.run([*cargo, "build", "--quiet", *network], cwd=crate, env=env, capture_output=True,
                            text=True, timeout=900, check=False)
         if not r.returncode:
-            return os.path.join(env["CARGO_TARGET_DIR"], "debug", "corotracer-inspected-tasks")
+            return os.path.join(target, "debug", "corotracer-inspected-tasks")
     print("not built:", label, r.stderr[-600:])
     return None
 
@@ -241,7 +242,7 @@ def look_stripped(work, path):
 
 def test_versions(work):
     """Other versions of Tokio, and other compilers that are installed."""
-    for version in ("=1.20.6", "1"):
+    for version in ("=1.21.2", "1"):
         path = build(work, "tokio" + version.strip("="), version)
         if path:
             look_branches("Tokio " + version, path)

@@ -254,7 +254,7 @@ async fn faults() {
     sleep(Duration::from_millis(1000)).await;
     println!("tasks 7");
     println!("ready");
-    sleep(LONG).await;
+    sleep(LONG).await; // @faults
     drop((writer, other));
 }
 
