@@ -12,6 +12,7 @@
 #include "why_launch.h"
 #include "why_page.h"
 #include "why_sample.h"
+#include "why_traced.h"
 #include "why_types.h"
 
 #define GROUPS_SHOWN   10
@@ -97,14 +98,18 @@ static int why_look(struct process_image *image, int rc, struct err *err,
 {
 	struct type_rules *rules = rc < 0 ? NULL : why_types_load(o->types, err);
 	struct inspection *in = rules ? inspection_new(image, err) : NULL;
+	struct why_traced traced = { 0 };
 	int status = EXIT_FAILED;
+	bool is_done;
 
 	if (in) {
 		in->may_stop = o->stacks;
 		in->rules = rules;
 	}
-	if (in && inspection_look(in, err) == 0 &&
-	    (!o->html || why_page_save(in, o->html, err) == 0))
+	is_done = in && inspection_look(in, err) == 0;
+	if (is_done)
+		why_traced_join(&traced, in);
+	if (is_done && (!o->html || why_page_save(in, o->html, err) == 0))
 		status = why_print(in, o);
 	else
 		message_error("why", err);
@@ -112,6 +117,7 @@ static int why_look(struct process_image *image, int rc, struct err *err,
 		message_print("why", "%s", coro_types_cache_note(in->types));
 	inspection_free(in);
 	type_rules_free(rules);
+	why_traced_release(&traced);
 	if (rc == 0)
 		image_close(image);
 	return status;

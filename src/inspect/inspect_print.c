@@ -103,6 +103,7 @@ static void print_group(struct inspection *in, struct printer *p, const struct i
 		print_string(p, "doubt", g->doubt);
 	}
 	print_waits_for(in, p, g);
+	print_traced_group(in, p, g);
 	print_members(in, p, g);
 	print_object_end(p);
 }
@@ -225,6 +226,7 @@ void inspection_print(struct inspection *in, struct printer *p,
 	if (shown < in->nr_groups)
 		print_text(p, "\nand %zu more groups (--all)\n", in->nr_groups - shown);
 	deadlocks_print(in, p);
+	print_traced_rest(in, p);
 	print_threads(in, p);
 	print_count(p, "stopped_ns", NULL, in->image->stopped_ns);
 	if (in->image->stopped_ns)

@@ -19,6 +19,7 @@
 #include "inspect/kernel_state.h"
 #include "inspect/native_stacks.h"
 #include "inspect/tokio_tasks.h"
+#include "inspect/traced.h"
 #include "inspect/waits.h"
 #include "process/process_image.h"
 #include "symbols/coroutine_types.h"
@@ -85,6 +86,7 @@ struct inspection {
 	uint64_t *registers; /* of all threads, read while they were stopped */
 	size_t nr_registers; /* 0: not read this way */
 	struct native_stacks native; /* of the threads, as far as they are known */
+	struct traced_list *traced;  /* set by the caller; NULL: nothing is known from an SDK */
 	bool is_busy;                /* threads ran all the time: the kernel's word was not used */
 };
 
