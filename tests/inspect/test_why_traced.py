@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`corotracer why` on programs with the SDK under a collector: what both know is joined."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import test_why as common
+
+TREE = os.path.join(common.HERE, "..", "..")
+BUILD = os.path.dirname(os.path.abspath(common.TOOL))
+NR = 7
+
+
+class Traced:
+    """A program under `corotracer run`, which has said that it is ready."""
+
+    def __init__(self, work, program, options=()):
+        self.facts, self.start = {}, time.monotonic()
+        self.trace = os.path.join(work, os.path.basename(program) + ".jsonl")
+        self.run = subprocess.Popen([common.TOOL, "run", *options, "-o", self.trace, "--", "sh", "-c",
+                                     'echo pid $$; exec "$0" %d' % NR, program], stdout=subprocess.PIPE, text=True)
+        for line in self.run.stdout:
+            words = line.split()
+            if words == ["ready"]:
+                break
+            if len(words) == 2 and words[1].isdigit():
+                self.facts[words[0]] = int(words[1])
+        self.pid = self.facts["pid"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGTERM)
+        self.run.stdout.close()
+        self.run.wait(60)
+
+
+def check(label, what, got, expected):
+    if got != expected:
+        common.fail("%s: %s is %s, expected %s" % (label, what, got, expected))
+
+
+def check_client(label, one, number, site, traced, suspensions):
+    name = "client %d" % number
+    check(label, "name", one["name"], name)
+    check(label, name + ": state", one["state"], "suspended")
+    check(label, name + ": resource", one["resource"], 1000 + number)
+    check(label, name + ": suspensions", one["suspensions"], suspensions)
+    check(label, name + ": place", (os.path.basename(one["suspended_at"]["file"]), one["suspended_at"]["line"]), site)
+    limit = (time.monotonic() - traced.start) * 1e9
+    if not 0 < one["state_ns"] <= one["age_ns"] <= limit:
+        common.fail("%s: suspended for %d ns, created %d ns ago, started %d ns ago" % (label, one["state_ns"], one["age_ns"], limit))
+
+
+def by_name(rows):
+    return sorted(rows, key=lambda r: r["id"])
+
+
+def check_collector(label, found, traced, coroutines, joined):
+    check(label, "collector's pid", found["collector"]["pid"], traced.run.pid)
+    check(label, "coroutines", found["collector"]["coroutines"], coroutines)
+    check(label, "joined", found["collector"]["joined"], joined)
+    check(label, "others", len(found["collector"]["others"]), coroutines - joined)
+
+
+def marker(source, name):
+    """Line of the comment `@name`."""
+    with open(os.path.join(common.HERE, source), encoding="utf-8") as f:
+        line = next(i for i, text in enumerate(f, 1) if "@" + name in text)
+    return os.path.basename(source), line
+
+
+def test_cpp(work):
+    for compiler, flags in (("g++", ["-O0"]), ("g++", ["-O2"]), ("clang++-16", ["-O0"])):
+        if not shutil.which(compiler):
+            continue
+        label = compiler + " " + " ".join(flags)
+        program = common.build(work, "traced", compiler, [*flags, "-g", "-I", os.path.join(TREE, "include")])
+        if not program:
+            continue
+        with Traced(work, program) as traced:
+            found = common.why("-p", str(traced.pid))
+            check_collector(label, found, traced, NR + 1, NR + 1)
+            check(label, "coroutines", found["coroutines"], NR + 1)
+            group = next(g for g in found["groups"] if g["count"] == NR)
+            rows = by_name(group["traced"])
+            check(label, "frames", sorted(r["frame"] for r in rows), sorted(group["members"]))
+            for number, one in enumerate(rows):
+                check_client(label, one, number, marker("traced.cpp", "client"), traced, 2)
+                check(label, "reason", one["reason"], "io-read")
+                check(label, "waker", one["last_waker"], traced.facts["waker_id"])
+            text = subprocess.run([common.TOOL, "why", "-p", str(traced.pid)], capture_output=True, text=True, check=True).stdout
+            if '"client 0"' not in text or "and %d more" % (NR - 3) not in text:
+                common.fail("%s: the text has no names:\n%s" % (label, text))
+
+
+def test_c(work):
+    program = os.path.join(work, "traced_c")
+    library = os.path.join(BUILD, "sdk", "c", "libcorotracer.a")
+    if not os.path.exists(library):
+        print("no library of the C SDK")
+        return
+    subprocess.run(["gcc", "-g", "-I", os.path.join(TREE, "include"), os.path.join(common.HERE, "traced.c"), library, "-o",
+                    program, "-pthread"], check=True)
+    with Traced(work, program) as traced:
+        found = common.why("-p", str(traced.pid))
+        check_collector("C", found, traced, NR + 1, 0)
+        check("C", "coroutines", found["coroutines"], 0)
+        others = by_name(found["collector"]["others"])
+        check("C", "parent", (others[0]["name"], others[0]["state"]), ("parent", "running"))
+        for number, one in enumerate(others[1:]):
+            check_client("C", one, number, marker("traced.c", "await"), traced, 1)
+            check("C", "created", one["created_at"]["line"], marker("traced.c", "spawn")[1])
+            check("C", "parent", one["parent"], traced.facts["waker_id"])
+    before = os.stat(traced.trace).st_size
+    if not before:
+        common.fail("C: the trace is empty")
+
+
+def test_rust(work):
+    """Needs Tokio built with its types: minutes."""
+    if not common.FULL or not shutil.which("cargo"):
+        return
+    where = os.path.join(work, "crate")
+    shutil.copytree(os.path.join(common.HERE, "traced_tokio"), where)
+    manifest = os.path.join(where, "Cargo.toml")
+    with open(manifest, encoding="utf-8") as f:
+        text = f.read().replace('"@SDK@"', '"%s"' % os.path.abspath(os.path.join(TREE, "sdk", "rust")))
+    with open(manifest, "w", encoding="utf-8") as f:
+        f.write(text)
+    target = os.environ.get("TRACED_TOKIO_TARGET", os.path.join(work, "target"))
+    r = subprocess.run(["cargo", "build", "--quiet", "--offline"], cwd=where, capture_output=True, text=True, timeout=900,
+                       check=False, env=dict(os.environ, CARGO_TARGET_DIR=target))
+    if r.returncode:
+        print("not built:", r.stderr[-400:])
+        return
+    with Traced(work, os.path.join(target, "debug", "corotracer-traced-tokio")) as traced:
+        found = common.why("-p", str(traced.pid))
+        check_collector("Rust", found, traced, NR, NR)
+        check("Rust", "coroutines", found["coroutines"], NR)
+        site = marker(os.path.join("traced_tokio", "src", "main.rs"), "client")
+        group = found["groups"][0]
+        if not any(s["function"] == "client" and s["line"] == site[1] for s in group["stack"]):
+            common.fail("Rust: the stack of a traced task: %s" % group["stack"])
+        for number, one in enumerate(by_name(r for g in found["groups"] for r in g["traced"])):
+            check_client("Rust", one, int(one["name"].split()[1]), site, traced, 2)
+            check("Rust", "reason", one["reason"], "timer")
+            check("Rust", "number", one["id"] > 0, True)
+            del number
+
+
+def test_without_collector(work):
+    """The same program started plainly: no collector, and no join."""
+    program = common.build(work, "traced", "g++", ["-O0", "-g", "-I", os.path.join(TREE, "include")])
+    if program:
+        with common.Target(program, args=(str(NR),)) as target:
+            found = common.why("-p", str(target.process.pid))
+            check("no collector", "collector", found["collector"], None)
+            check("no collector", "coroutines", found["coroutines"], NR + 1)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        test_cpp(work)
+        test_c(work)
+        test_rust(work)
+        test_without_collector(work)
+    print("%d faults" % len(common.faults))
+    return 1 if common.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
