@@ -86,8 +86,8 @@ def test_cpp(work):
             continue
         with Traced(work, program) as traced:
             found = common.why("-p", str(traced.pid))
-            check_collector(label, found, traced, NR + 1, NR + 1)
-            check(label, "coroutines", found["coroutines"], NR + 1)
+            check_collector(label, found, traced, NR + 2, NR + 2)
+            check(label, "coroutines", found["coroutines"], NR + 2)
             group = next(g for g in found["groups"] if g["count"] == NR)
             rows = by_name(group["traced"])
             check(label, "frames", sorted(r["frame"] for r in rows), sorted(group["members"]))
@@ -95,6 +95,9 @@ def test_cpp(work):
                 check_client(label, one, number, marker("traced.cpp", "client"), traced, 2)
                 check(label, "reason", one["reason"], "io-read")
                 check(label, "waker", one["last_waker"], traced.facts["waker_id"])
+                check(label, "created", one["created_at"]["line"], marker("traced.cpp", "created")[1])
+            child = next(r for g in found["groups"] for r in g["traced"] if r["name"] == "child")
+            check(label, "parent of child", child["parent"], traced.facts["waker_id"])
             text = subprocess.run([common.TOOL, "why", "-p", str(traced.pid)], capture_output=True, text=True, check=True).stdout
             if '"client 0"' not in text or "and %d more" % (NR - 3) not in text:
                 common.fail("%s: the text has no names:\n%s" % (label, text))
@@ -162,7 +165,7 @@ def test_without_collector(work):
         with common.Target(program, args=(str(NR),)) as target:
             found = common.why("-p", str(target.process.pid))
             check("no collector", "collector", found["collector"], None)
-            check("no collector", "coroutines", found["coroutines"], NR + 1)
+            check("no collector", "coroutines", found["coroutines"], NR + 2)
 
 
 def main():

@@ -20,6 +20,7 @@ int main(int argc, char **argv)
 		corotracer_spawn(&all[i], name, &parent); /* @spawn */
 		corotracer_resume(&all[i]);
 		corotracer_await(&all[i], CTP_REASON_IO_READ, 1000 + i); /* @await */
+		corotracer_wake(&all[i], &parent);
 	}
 	printf("waker_id %llu\nready\n", (unsigned long long)corotracer_id(&parent));
 	fflush(stdout);

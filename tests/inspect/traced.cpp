@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// traced.cpp - "traced CLIENTS": clients that are traced by the SDK, each in two coroutines, of which
-// the inner one is not traced.  Each client was suspended twice, and woken by coroutine "waker".
+// traced.cpp - "traced CLIENTS": clients that are traced by the SDK.  Each was suspended twice, and
+// woken by coroutine "waker", which created coroutine "child".
 #include <corotracer/coroTracer.h>
 
 #include <coroutine>
@@ -34,6 +34,11 @@ struct Parked {
 
 struct Client {
 	struct promise_type : corotracer::PromiseMixin {
+		promise_type()
+		    : PromiseMixin(nullptr, std::source_location::current()) // @created
+		{
+		}
+
 		Client get_return_object()
 		{
 			return { std::coroutine_handle<promise_type>::from_promise(*this) };
@@ -62,10 +67,10 @@ struct Client {
 	std::coroutine_handle<promise_type> handle;
 };
 
-Client client(int fd)
+Client client(int number)
 {
-	co_await corotracer::reading(fd, Parked{});
-	co_await corotracer::reading(fd, Parked{}); // @client
+	co_await corotracer::reading(number, Parked{}); // @child
+	co_await corotracer::reading(number, Parked{}); // @client
 }
 
 Client waker(std::vector<Client> *clients)
@@ -78,6 +83,7 @@ Client waker(std::vector<Client> *clients)
 		c.handle.promise().wake();
 	for (std::coroutine_handle<> h : first)
 		h.resume();
+	corotracer::named("child", client, 2000);
 	co_await Parked{}; // @waker
 }
 

@@ -55,5 +55,88 @@ def numbers_of_why_are_those_of_the_program(dir):
             process.kill()
 
 
+TRACED = os.path.join(os.path.dirname(SOURCE), "traced")
+TREE = os.path.join(os.path.dirname(SOURCE), "..", "..")
+NR_TRACED = 4
+
+
+def marker_line(source, marker):
+    with open(source, encoding="utf-8") as f:
+        return next(i for i, line in enumerate(f, 1) if f"@{marker}" in line)
+
+
+def check_traced(n, path, number, site, suspensions, limits):
+    """One coroutine; @limits: ns since its program was started."""
+    n.equal(f"{path}.id", number)
+    n.within(f"{path}.age_ns", 0, limits)
+    n.within(f"{path}.state_ns", 0, limits)
+    n.equal(f"{path}.suspensions", suspensions)
+    if site:
+        n.equal(f"{path}.suspended_at.line", site)
+
+
+@check
+def why_joins_what_the_collector_knows(n, facts, source, since_ns):
+    """Clients with the resources 1000, 1001 and so on; of C++ in frames, of C only in the region."""
+    is_c = source.endswith(".c")
+    n.equal("collector.pid", facts["collector"])
+    nr = NR_TRACED + (1 if is_c else 2)
+    n.equal("collector.coroutines", nr)
+    n.equal("collector.joined", 0 if is_c else nr)
+    places = [(f"collector.others[{i}]", one) for i, one in enumerate(n.output["collector"]["others"])]
+    places += [(f"groups[{g}].traced[{i}]", one) for g, group in enumerate(n.output["groups"])
+               for i, one in enumerate(group["traced"])]
+    equal(len(places), nr, "coroutines")
+    first, waker = (2, "parent") if is_c else (1, "waker")
+    for path, one in places:
+        if not is_c:
+            n.equal(f"{path}.created_at.line", marker_line(source, "created"))
+        if one["name"] == waker:
+            check_traced(n, path, facts["waker_id"], None if is_c else marker_line(source, "waker"), 0 if is_c else 2, since_ns)
+        elif one["name"] == "child":
+            check_traced(n, path, facts["waker_id"] + 1, marker_line(source, "child"), 1, since_ns)
+            n.equal(f"{path}.resource", 2000)
+            n.equal(f"{path}.parent", facts["waker_id"])
+        else:
+            number = int(one["name"].split()[1])
+            check_traced(n, path, first + number, marker_line(source, "await" if is_c else "client"), 1 if is_c else 2, since_ns)
+            n.equal(f"{path}.resource", 1000 + number)
+            n.equal(f"{path}.last_waker", facts["waker_id"])
+            if is_c:
+                n.equal(f"{path}.created_at.line", marker_line(source, "spawn"))
+                n.equal(f"{path}.parent", facts["waker_id"])
+
+
+def build_traced(dir, source):
+    program = os.path.join(dir, "traced" + source[-2:])
+    if source.endswith(".c"):
+        library = os.path.join(os.path.dirname(os.path.abspath(os.environ["COROTRACER"])), "sdk", "c", "libcorotracer.a")
+        command = ["gcc", source, library]
+    else:
+        command = ["g++", "-std=c++20", source]
+    subprocess.run([*command, "-g", "-I", os.path.join(TREE, "include"), "-o", program, "-pthread"], check=True, timeout=120)
+    return program
+
+
+@test
+def numbers_of_the_collector_are_those_of_the_program(dir):
+    if not shutil.which("g++"):
+        raise Skip("no g++ here")
+    for source in TRACED + ".cpp", TRACED + ".c":
+        program = build_traced(dir, source)
+        start, facts = time.monotonic_ns(), {}
+        with subprocess.Popen([os.environ["COROTRACER"], "run", "-o", os.path.join(dir, "t.jsonl"), "--", "sh", "-c",
+                               f'echo pid $$; exec "$0" {NR_TRACED}', program], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True) as process:
+            for line in process.stdout:
+                if line == "ready\n":
+                    break
+                facts[line.split()[0]] = int(line.split()[1])
+            facts["collector"] = process.pid
+            n = Numbers("why", output_of("why", "--json", "-p", facts["pid"]))
+            why_joins_what_the_collector_knows(n, facts, source, time.monotonic_ns() - start)
+            os.kill(facts["pid"], 15)
+
+
 if __name__ == "__main__":
     main()
