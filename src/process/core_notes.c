@@ -11,6 +11,13 @@
 #include "process/process_maps.h"
 #include "process/saved_image.h"
 
+/* NT_X86_XSTATE, NT_ARM_SVE */
+#if defined(__aarch64__)
+#define CORE_VECTORS 0x405
+#else
+#define CORE_VECTORS 0x202
+#endif
+
 /* Copy a struct whose beginning is in the note; the rest stays zero. */
 static void note_copy(const struct core_note *note, void *to, size_t size)
 {
@@ -83,13 +90,26 @@ static void note_set_process(struct process_image *image, const struct core_note
 	image->name[sizeof(info.pr_fname)] = '\0';
 }
 
-static void note_set_saved_process(struct process_image *image, const struct core_note *note)
+static void note_set_saved_process(struct process_image *image, struct image_core *core,
+				   const struct core_note *note)
 {
 	struct saved_process saved;
 
 	note_copy(note, &saved, sizeof(saved));
 	image->pid = saved.pid;
 	image->has_io_uring = saved.flags & SAVED_IO_URING;
+	image->has_run = saved.flags & SAVED_RAN;
+	core->saved_swapped = saved.bytes_swapped;
+	core->saved_hidden = saved.bytes_hidden + saved.bytes_failed;
+}
+
+/* The vector registers of the thread of the last NT_PRSTATUS. */
+static int note_add_vectors(struct process_image *image, const struct core_note *note)
+{
+	if (!image->nr_threads)
+		return 0;
+	image->threads[image->nr_threads - 1].has_vectors = true;
+	return image_add_vectors(image, note->data, note->size) ? 0 : -ENOMEM;
 }
 
 static void note_set_addresses(struct image_core *core, const struct core_note *note)
@@ -241,7 +261,7 @@ static int note_take_saved(struct process_image *image, struct image_core *core,
 {
 	switch (note->type) {
 	case SAVED_PROCESS:
-		note_set_saved_process(image, note);
+		note_set_saved_process(image, core, note);
 		return 0;
 	case SAVED_THREAD:
 		note_add_saved_thread(image, note);
@@ -265,6 +285,9 @@ int core_read_notes(struct process_image *image, struct image_core *core)
 			rc = note_take_saved(image, core, &note);
 		else if (core_note_is(&note, "CORE", NT_PRSTATUS))
 			rc = note_add_thread(image, &note);
+		else if (core_note_is(&note, "CORE", NT_PRFPREG) ||
+			 core_note_is(&note, "LINUX", CORE_VECTORS))
+			rc = note_add_vectors(image, &note);
 		else if (core_note_is(&note, "CORE", NT_PRPSINFO))
 			note_set_process(image, &note);
 		else if (core_note_is(&note, "CORE", NT_AUXV))

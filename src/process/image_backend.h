@@ -21,6 +21,7 @@ void image_strings_free(struct image_strings *strings);
 struct image_operations {
 	ssize_t (*read)(const struct process_image *image, uint64_t addr, void *buf, size_t size);
 	int (*visit)(struct process_image *image, image_visitor visit, void *arg);
+	int (*visit_protected)(struct process_image *image, image_visitor visit, void *arg);
 	int (*read_threads)(struct process_image *image, struct err *err);
 	int (*read_ranges)(struct process_image *image, struct err *err);
 	/* Set @path to a file that can be opened here, or to "". */
@@ -45,6 +46,12 @@ int image_find_modules(struct process_image *image);
 /* True if image_visit() includes the range. */
 bool image_range_visited(const struct image_range *range);
 
+/* True if image_visit_protected() includes pages of the range. */
+bool image_range_protected(const struct image_range *range);
+
+/* True if the range belongs to a queue of requests in the kernel: io_uring, or io_submit(2). */
+bool image_range_queues(const struct image_range *range);
+
 /* True if @path is a regular file that can be read. */
 bool image_file_opens(const char *path);
 
@@ -61,5 +68,13 @@ int image_check_machine(const void *header, size_t size, const char *what, struc
 
 /* Read /proc/@pid/task.  Returns the number of threads, or a negative errno; -ESRCH: a zombie. */
 ssize_t image_read_tasks(pid_t pid, struct image_thread **threads);
+
+/* Read one thread, without registers.  False: it has ended. */
+bool image_read_task(pid_t pid, pid_t tid, struct image_thread *thread);
+
+/*
+ * Keep the words of vector registers in image->vectors.  False: out of memory.
+ */
+bool image_add_vectors(struct process_image *image, const void *data, size_t size);
 
 #endif

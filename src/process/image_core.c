@@ -230,8 +230,12 @@ static int core_visit_segment(struct core_visit *v, const struct core_segment *s
 	uint64_t end = s->start + s->available, dumped = s->start + s->dumped, at, last;
 	int rc = 0;
 
-	if (to > dumped)
-		v->image->bytes_absent += to - (from > dumped ? from : dumped);
+	if (to > dumped) {
+		uint64_t absent = to - (from > dumped ? from : dumped);
+
+		v->image->bytes_absent += absent;
+		v->image->bytes_hidden += absent;
+	}
 	if (to > end && from < dumped)
 		v->image->bytes_failed += (to < dumped ? to : dumped) - (from > end ? from : end);
 	end = to < end ? to : end;
@@ -279,7 +283,9 @@ static int core_visit_range(struct core_visit *v, size_t *next)
 	return rc;
 }
 
-static int core_visit_all(struct process_image *image, image_visitor visit, void *arg)
+static int core_visit_ranges(struct process_image *image,
+			     bool (*is_visited)(const struct image_range *range),
+			     image_visitor visit, void *arg)
 {
 	struct core_visit v = { .image = image, .visit = visit, .arg = arg };
 	size_t i, next = 0;
@@ -287,10 +293,31 @@ static int core_visit_all(struct process_image *image, image_visitor visit, void
 
 	for (i = 0; i < image->nr_ranges && !rc; i++) {
 		v.range = &image->ranges[i];
-		if (image_range_visited(v.range))
+		if (is_visited(v.range))
 			rc = core_visit_range(&v, &next);
 	}
 	free(v.copy);
+	return rc;
+}
+
+static int core_visit_all(struct process_image *image, image_visitor visit, void *arg)
+{
+	int rc = core_visit_ranges(image, image_range_visited, visit, arg);
+
+	/* What was not read when the process was saved. */
+	image->bytes_swapped += core_backend(image)->saved_swapped;
+	image->bytes_hidden += core_backend(image)->saved_hidden;
+	return rc;
+}
+
+/* Pages that a core has although their file has them are modified.  Others are not counted. */
+static int core_visit_protected(struct process_image *image, image_visitor visit, void *arg)
+{
+	uint64_t absent = image->bytes_absent, hidden = image->bytes_hidden;
+	int rc = core_visit_ranges(image, image_range_protected, visit, arg);
+
+	image->bytes_absent = absent;
+	image->bytes_hidden = hidden;
 	return rc;
 }
 
@@ -416,6 +443,7 @@ static void core_close(struct process_image *image)
 static const struct image_operations core_operations = {
 	.read = core_read,
 	.visit = core_visit_all,
+	.visit_protected = core_visit_protected,
 	.read_threads = core_keep,
 	.read_ranges = core_keep,
 	.find_file = core_find_file,
@@ -454,6 +482,7 @@ static void core_find_syscalls(struct process_image *image)
 static int core_start(struct process_image *image, struct image_core *core)
 {
 	const struct image_range *program;
+	size_t i;
 	int rc = core_read_notes(image, core);
 
 	if (!rc && !core->has_ranges) {
@@ -463,6 +492,8 @@ static int core_start(struct process_image *image, struct image_core *core)
 	}
 	if (rc < 0)
 		return rc;
+	for (i = 0; i < image->nr_ranges; i++)
+		image->has_io_uring = image->has_io_uring || image_range_queues(&image->ranges[i]);
 	program = core->entry ? image_find_range(image, core->entry) : NULL;
 	image->exe = program && !image_range_anonymous(program) ? program->path : "";
 	rc = image_find_modules(image);

@@ -29,6 +29,8 @@ struct image_core {
 	struct core_module_file *files;      /* by module */
 	uint64_t entry, name_on_stack, vdso; /* addresses, from NT_AUXV; 0: unknown */
 	bool has_ranges;                     /* image->ranges were saved by corotracer */
+	/* Bytes that were not read when the process was saved. */
+	uint64_t saved_swapped, saved_hidden;
 };
 
 /* Set what the notes contain: threads, names, mappings.  Returns 0 or -ENOMEM. */

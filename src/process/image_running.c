@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "process/image_backend.h"
+#include "process/image_hidden.h"
 #include "process/page_residency.h"
 #include "process/process_maps.h"
 #include "process/target_memory.h"
@@ -156,16 +157,32 @@ static int batch_add(struct visit_batch *b, const struct image_range *range, uin
 	return rc;
 }
 
-static int visit_runs(struct visit_batch *b, const struct image_range *range,
-		      const struct page_run *runs, size_t nr, uint64_t *listed)
+/* A part of a range that is visited. */
+struct visit_cursor {
+	const struct image_range *range;
+	uint64_t listed; /* bytes in runs of pages */
+	uint64_t behind; /* the last of them */
+	int fd;          /* of a shared mapping; -1: none, or it cannot be opened */
+	bool is_protected;
+};
+
+static int visit_runs(struct visit_batch *b, struct visit_cursor *c, const struct page_run *runs,
+		      size_t nr)
 {
+	const struct image_range *range = c->range;
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; i < nr && !rc; i++) {
 		uint64_t size = runs[i].end - runs[i].start;
 
-		*listed += size;
+		c->listed += size;
+		if (range->is_shared)
+			b->image->bytes_hidden += hidden_shared(c->fd, range, c->behind,
+								runs[i].start);
+		c->behind = runs[i].end;
+		if (c->is_protected && runs[i].is_file)
+			continue;
 		if (runs[i].is_swapped)
 			b->image->bytes_swapped += size;
 		else
@@ -177,27 +194,36 @@ static int visit_runs(struct visit_batch *b, const struct image_range *range,
 static int visit_range(struct visit_batch *b, const struct image_range *range)
 {
 	struct image_running *r = running_of(b->image);
+	struct visit_cursor c = { .range = range, .behind = range->start };
 	struct page_run runs[VISIT_RUNS];
-	uint64_t at = range->start, after = at, listed = 0;
+	uint64_t at = range->start, after = at;
 	int rc = 0;
 
+	c.is_protected = image_range_protected(range);
+	c.fd = range->is_shared ? hidden_open(b->image, range) : -1;
 	for (; at < range->end && !rc; at = after) {
 		ssize_t nr = residency_find(&r->residency, at, range->end, runs, VISIT_RUNS,
 					    &after);
 
 		if (nr < 0) {
 			b->image->bytes_failed += range->end - at;
-			listed += range->end - at;
+			c.listed += range->end - at;
 			break;
 		}
-		rc = visit_runs(b, range, runs, (size_t)nr, &listed);
+		rc = visit_runs(b, &c, runs, (size_t)nr);
 	}
-	if (!rc)
-		b->image->bytes_absent += range->end - range->start - listed;
+	if (range->is_shared)
+		b->image->bytes_hidden += hidden_shared(c.fd, range, c.behind, range->end);
+	if (c.fd >= 0)
+		close(c.fd);
+	if (!rc && !c.is_protected)
+		b->image->bytes_absent += range->end - range->start - c.listed;
 	return rc;
 }
 
-static int running_visit(struct process_image *image, image_visitor visit, void *arg)
+static int running_visit_ranges(struct process_image *image,
+				bool (*is_visited)(const struct image_range *range),
+				image_visitor visit, void *arg)
 {
 	struct image_running *r = running_of(image);
 	struct visit_batch *b = calloc(1, sizeof(*b));
@@ -214,7 +240,7 @@ static int running_visit(struct process_image *image, image_visitor visit, void 
 	b->visit = visit;
 	b->arg = arg;
 	for (i = 0; i < image->nr_ranges && !rc; i++) {
-		if (image_range_visited(&image->ranges[i]))
+		if (is_visited(&image->ranges[i]))
 			rc = visit_range(b, &image->ranges[i]);
 	}
 	if (!rc)
@@ -226,6 +252,22 @@ static int running_visit(struct process_image *image, image_visitor visit, void 
 	if (!target_alive(&r->target))
 		return -ESRCH;
 	return target_replaced(&r->target) ? -ESTALE : 0;
+}
+
+static int running_visit(struct process_image *image, image_visitor visit, void *arg)
+{
+	size_t i;
+
+	for (i = 0; i < image->nr_ranges; i++)
+		hidden_range(image, &running_of(image)->residency, &image->ranges[i]);
+	return running_visit_ranges(image, image_range_visited, visit, arg);
+}
+
+/* Without the page map it is not known which pages were written. */
+static int running_visit_protected(struct process_image *image, image_visitor visit, void *arg)
+{
+	return image->has_pagemap ? running_visit_ranges(image, image_range_protected, visit, arg)
+				  : 0;
 }
 
 /* ---- ranges -------------------------------------------------------------- */
@@ -254,8 +296,7 @@ static int ranges_take(struct process_image *image, struct process_maps *maps)
 		return -ENOMEM;
 	for (i = 0; i < maps->nr; i++) {
 		range_fill(&ranges[i], &maps->list[i]);
-		if (!strcmp(ranges[i].path, "anon_inode:[io_uring]"))
-			image->has_io_uring = true;
+		image->has_io_uring = image->has_io_uring || image_range_queues(&ranges[i]);
 	}
 	free(image->ranges);
 	image->ranges = ranges;
@@ -263,7 +304,7 @@ static int ranges_take(struct process_image *image, struct process_maps *maps)
 	process_maps_free(&r->maps);
 	r->maps = *maps;
 	*maps = (struct process_maps){ 0 };
-	return image_find_modules(image);
+	return 0;
 }
 
 static int running_read_ranges(struct process_image *image, struct err *err)
@@ -379,6 +420,7 @@ static void running_close(struct process_image *image)
 static const struct image_operations running_operations = {
 	.read = running_read,
 	.visit = running_visit,
+	.visit_protected = running_visit_protected,
 	.read_threads = running_read_threads,
 	.read_ranges = running_read_ranges,
 	.find_file = running_find_file,

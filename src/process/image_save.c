@@ -164,6 +164,19 @@ static int extra_compare(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
+/* The first address from @at on that is not in a segment. */
+static uint64_t save_skip_segments(const struct image_save_state *s, uint64_t at)
+{
+	const Elf64_Phdr *p = (const Elf64_Phdr *)s->segments.data;
+	size_t nr = s->segments.size / sizeof(*p), i;
+
+	for (i = 0; i < nr; i++) {
+		if (at >= p[i].p_vaddr && at - p[i].p_vaddr < p[i].p_memsz)
+			return p[i].p_vaddr + p[i].p_memsz;
+	}
+	return at;
+}
+
 /* The part of a range that was not visited; what cannot be read is left out. */
 static int save_extra_memory(struct image_save_state *s, const struct image_range *range,
 			     uint64_t from, uint64_t to)
@@ -174,9 +187,14 @@ static int save_extra_memory(struct image_save_state *s, const struct image_rang
 	if (image_range_visited(range) || !range->can_read)
 		return 0;
 	while (from < to && !rc) {
-		size_t part = to - from < sizeof(data) ? to - from : sizeof(data);
-		ssize_t got = image_read(s->image, from, data, part);
+		uint64_t free_at = save_skip_segments(s, from);
+		ssize_t got;
 
+		if (free_at != from) {
+			from = free_at;
+			continue;
+		}
+		got = image_read(s->image, from, data, SAVE_PAGE);
 		if (got <= 0)
 			break;
 		rc = save_memory(s, range, from, data, (size_t)got);
@@ -289,9 +307,11 @@ static void save_process(struct bytes *notes, const struct process_image *image)
 {
 	struct saved_process saved = {
 		.pid = image->pid,
-		.flags = image->has_io_uring ? SAVED_IO_URING : 0,
+		.flags = (image->has_io_uring ? SAVED_IO_URING : 0) |
+			 (image->has_run ? SAVED_RAN : 0),
 		.bytes_swapped = image->bytes_swapped,
 		.bytes_failed = image->bytes_failed,
+		.bytes_hidden = image->bytes_hidden,
 	};
 	struct elf_prpsinfo info;
 	char auxv[4096];
@@ -435,6 +455,18 @@ static int save_headers(struct image_save_state *s)
 	return 0;
 }
 
+/* The memory is of one moment only if no thread has run since the threads were listed. */
+static void save_compare_threads(struct process_image *image)
+{
+	struct image_thread *now;
+	ssize_t nr = image_read_tasks(image->pid, &now);
+
+	image->has_run = nr < 0 ||
+			 !image_threads_idle(image->threads, image->nr_threads, now, (size_t)nr);
+	if (nr >= 0)
+		free(now);
+}
+
 static int save_all(struct image_save_state *s)
 {
 	int rc;
@@ -444,7 +476,11 @@ static int save_all(struct image_save_state *s)
 		return -errno; /* it has the memory of a process */
 	rc = image_visit(s->image, save_memory, s);
 	if (!rc)
+		rc = image_visit_protected(s->image, save_memory, s);
+	if (!rc)
 		rc = save_modules(s);
+	if (!rc)
+		save_compare_threads(s->image);
 	if (rc)
 		return rc;
 	save_notes(s);

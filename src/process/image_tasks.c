@@ -145,6 +145,22 @@ static ssize_t tasks_read_all(DIR *dir, struct image_thread **threads)
 	return (ssize_t)nr;
 }
 
+bool image_read_task(pid_t pid, pid_t tid, struct image_thread *thread)
+{
+	char path[64], name[16];
+	bool is_read;
+	int dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	snprintf(name, sizeof(name), "%d", (int)tid);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return false;
+	is_read = task_read(dir, name, thread);
+	close(dir);
+	return is_read;
+}
+
 ssize_t image_read_tasks(pid_t pid, struct image_thread **threads)
 {
 	char path[64];

@@ -22,6 +22,7 @@ struct residency_scan {
 };
 
 #define RESIDENCY_SCAN     _IOWR('f', 16, struct residency_scan)
+#define CATEGORY_FILE      (UINT64_C(1) << 2)
 #define CATEGORY_PRESENT   (UINT64_C(1) << 3)
 #define CATEGORY_SWAPPED   (UINT64_C(1) << 4)
 #define CATEGORY_ZERO_PAGE (UINT64_C(1) << 5)
@@ -29,6 +30,7 @@ struct residency_scan {
 /* Entries of pagemap. */
 #define ENTRY_PRESENT  (UINT64_C(1) << 63)
 #define ENTRY_SWAPPED  (UINT64_C(1) << 62)
+#define ENTRY_FILE     (UINT64_C(1) << 61)
 
 #define RESIDENCY_ROOM 32768 /* 64-bit words */
 /* Without PAGEMAP_SCAN every page costs: the 20 TB of an AddressSanitizer would take minutes. */
@@ -44,7 +46,8 @@ static int residency_call(struct page_residency *r, uint64_t start, uint64_t end
 		.vec = (uint64_t)(uintptr_t)r->room,
 		.vec_len = max,
 		.category_anyof_mask = CATEGORY_PRESENT | CATEGORY_SWAPPED,
-		.return_mask = CATEGORY_PRESENT | CATEGORY_SWAPPED | CATEGORY_ZERO_PAGE,
+		.return_mask = CATEGORY_PRESENT | CATEGORY_SWAPPED | CATEGORY_ZERO_PAGE |
+			       CATEGORY_FILE,
 	};
 	int nr = ioctl(r->fd, RESIDENCY_SCAN, &scan);
 
@@ -95,6 +98,7 @@ static ssize_t residency_by_scan(struct page_residency *r, uint64_t start, uint6
 				.start = regions[i].start,
 				.end = regions[i].end,
 				.is_swapped = regions[i].categories & CATEGORY_SWAPPED,
+				.is_file = regions[i].categories & CATEGORY_FILE,
 			};
 	}
 	return nr < 0 ? nr : (ssize_t)nr_runs;
@@ -118,17 +122,18 @@ static ssize_t residency_by_pagemap(struct page_residency *r, uint64_t start, ui
 	pages = (uint64_t)got / sizeof(*r->room);
 	for (i = 0; i < pages; i++) {
 		uint64_t entry = r->room[i], at = start + i * r->page;
-		bool is_swapped = entry & ENTRY_SWAPPED;
+		bool is_swapped = entry & ENTRY_SWAPPED, is_file = entry & ENTRY_FILE;
 
 		if (!(entry & (ENTRY_PRESENT | ENTRY_SWAPPED)))
 			continue;
-		if (nr && runs[nr - 1].end == at && runs[nr - 1].is_swapped == is_swapped) {
+		if (nr && runs[nr - 1].end == at && runs[nr - 1].is_swapped == is_swapped &&
+		    runs[nr - 1].is_file == is_file) {
 			runs[nr - 1].end += r->page;
 			continue;
 		}
 		if (nr == max)
 			break;
-		runs[nr++] = (struct page_run){ at, at + r->page, is_swapped };
+		runs[nr++] = (struct page_run){ at, at + r->page, is_swapped, is_file };
 	}
 	*after = start + i * r->page;
 	return (ssize_t)nr;

@@ -24,6 +24,7 @@ struct page_residency {
 struct page_run {
 	uint64_t start, end;
 	bool is_swapped; /* else resident */
+	bool is_file;    /* resident: of a file, or shared; else the process has written it */
 };
 
 /* A process that may not be asked is not an error: fd is -1.  Returns 0 or -ENOMEM. */

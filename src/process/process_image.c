@@ -95,6 +95,17 @@ bool image_range_visited(const struct image_range *range)
 	return range->can_write || range->is_shared || image_range_anonymous(range);
 }
 
+bool image_range_protected(const struct image_range *range)
+{
+	return range->can_read && !range->can_write && !range->is_shared &&
+	       !image_range_anonymous(range) && !range_is_device(range->path);
+}
+
+bool image_range_queues(const struct image_range *range)
+{
+	return !strcmp(range->path, "anon_inode:[io_uring]") || !strcmp(range->path, "/[aio]");
+}
+
 /* The path comes from the process: it may name a pipe or a device. */
 bool image_file_opens(const char *path)
 {
@@ -185,6 +196,7 @@ void image_close(struct process_image *image)
 	free(image->ranges);
 	free(image->modules);
 	free(image->threads);
+	free(image->vectors);
 	free(image->kernel_state);
 	memset(image, 0, sizeof(*image));
 }
@@ -194,9 +206,19 @@ int image_read_threads(struct process_image *image, struct err *err)
 	return image->backend->operations->read_threads(image, err);
 }
 
-int image_read_ranges(struct process_image *image, struct err *err)
+int image_refresh_ranges(struct process_image *image, struct err *err)
 {
 	return image->backend->operations->read_ranges(image, err);
+}
+
+int image_read_ranges(struct process_image *image, struct err *err)
+{
+	int rc = image_refresh_ranges(image, err);
+
+	if (!rc && image_find_modules(image) < 0)
+		rc = err_set(err, -ENOMEM, "cannot read the mappings of process %d: out of memory",
+			     (int)image->pid);
+	return rc;
 }
 
 ssize_t image_read(const struct process_image *image, uint64_t addr, void *buf, size_t size)
@@ -211,8 +233,13 @@ ssize_t image_read(const struct process_image *image, uint64_t addr, void *buf, 
 int image_visit(struct process_image *image, image_visitor visit, void *arg)
 {
 	image->bytes_read = image->bytes_absent = 0;
-	image->bytes_swapped = image->bytes_failed = 0;
+	image->bytes_swapped = image->bytes_failed = image->bytes_hidden = 0;
 	return image->backend->operations->visit(image, visit, arg);
+}
+
+int image_visit_protected(struct process_image *image, image_visitor visit, void *arg)
+{
+	return image->backend->operations->visit_protected(image, visit, arg);
 }
 
 /* ---- threads ------------------------------------------------------------- */
@@ -266,6 +293,28 @@ bool image_threads_idle(const struct image_thread *earlier, size_t nr_earlier,
 }
 
 /* ---- registers ----------------------------------------------------------- */
+
+bool image_add_vectors(struct process_image *image, const void *data, size_t size)
+{
+	size_t nr = size / sizeof(uint64_t), i;
+	uint64_t word;
+
+	if (image->nr_vectors + nr > image->room_vectors) {
+		size_t room = 2 * (image->nr_vectors + nr);
+		uint64_t *more = reallocarray(image->vectors, room, sizeof(*more));
+
+		if (!more)
+			return false;
+		image->vectors = more;
+		image->room_vectors = room;
+	}
+	for (i = 0; i < nr; i++) {
+		memcpy(&word, (const char *)data + i * sizeof(word), sizeof(word));
+		if (word)
+			image->vectors[image->nr_vectors++] = word;
+	}
+	return true;
+}
 
 static int image_load_bpf(struct process_image *image, struct err *err)
 {

@@ -53,6 +53,8 @@ struct image_thread {
 	uint64_t switches; /* context switches so far: the same number twice means it has not run */
 	uint64_t cpu_ns;
 	uint64_t stopped_ns; /* time for which image_stop_threads() stopped it */
+	bool is_settled;     /* ... and it blocked again in the same call: it has not run since */
+	bool has_vectors;    /* its vector registers are in process_image.vectors */
 };
 
 struct process_image {
@@ -67,13 +69,21 @@ struct process_image {
 	size_t nr_modules;
 	struct image_thread *threads;
 	size_t nr_threads;
-	bool has_io_uring;  /* it has a descriptor of an io_uring: roots may be in the kernel */
+	bool has_io_uring;  /* it has an io_uring, or an aio context: roots may be in the kernel */
 	bool has_pagemap;   /* running; false: pages that are not resident are read as well */
 	bool is_truncated;  /* core files: a part of the file is missing */
 	char *kernel_state; /* text of the caller, from malloc(); image_save() stores it; or NULL */
 	uint64_t stopped_ns; /* sum over the threads */
+	uint64_t *vectors;   /* words of vector registers, of all threads: they may be pointers */
+	size_t nr_vectors, room_vectors;
 	/* of the last image_visit() */
 	uint64_t bytes_read, bytes_absent, bytes_swapped, bytes_failed;
+	/*
+	 * Memory that may hold pointers and cannot be read: of devices, without read permission,
+	 * or shared and not mapped by the process at this moment; of a core, what it leaves out.
+	 */
+	uint64_t bytes_hidden;
+	bool has_run; /* a saved process: its threads ran while its memory was saved */
 	struct image_backend *backend;
 };
 
@@ -89,6 +99,9 @@ int image_read_threads(struct process_image *image, struct err *err);
 
 /* Read the maps again; the set of modules may have changed. */
 int image_read_ranges(struct process_image *image, struct err *err);
+
+/* Read the maps again, and leave the modules as they are. */
+int image_refresh_ranges(struct process_image *image, struct err *err);
 
 /* The range that contains @addr, or NULL. */
 const struct image_range *image_find_range(const struct process_image *image, uint64_t addr);
@@ -109,6 +122,12 @@ ssize_t image_read(const struct process_image *image, uint64_t addr, void *buf, 
 typedef int (*image_visitor)(void *arg, const struct image_range *range, uint64_t addr,
 			     const void *data, size_t size);
 int image_visit(struct process_image *image, image_visitor visit, void *arg);
+
+/*
+ * As image_visit(), for pages that the process has written and that are read-only now: constants
+ * that the loader relocated, and data that the program protects.
+ */
+int image_visit_protected(struct process_image *image, image_visitor visit, void *arg);
 
 /*
  * Write a running process to a core file that image_open_core() and gdb can read: memory as by

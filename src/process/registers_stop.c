@@ -31,16 +31,19 @@
 #define STOP_YIELD    (200 * NS_PER_US)
 #define STOP_POLL     200000 /* ns */
 #define STOP_DEADLINE NS_PER_SEC
-#define STOP_STUCK    3 /* threads that may exceed it */
+#define STOP_SETTLE   (50 * NS_PER_MS) /* for a call that is made again to block */
+#define STOP_STUCK    3                /* threads that may exceed it */
+#define STOP_VECTORS  4096             /* words; more than the vector registers of any machine */
 
 /* For the thread that stops others; the caller waits for its end. */
 struct stop_work {
 	struct process_image *image;
 	image_stopped stopped;
 	void *arg;
-	size_t next;    /* index of the next thread */
-	unsigned stuck; /* threads that did not stop */
-	int error;      /* of the first PTRACE_SEIZE that was refused */
+	size_t next;           /* index of the next thread */
+	unsigned stuck;        /* threads that did not stop */
+	int error;             /* of the first PTRACE_SEIZE that was refused */
+	uint64_t continued_ns; /* when the last thread continued; 0: with PTRACE_DETACH */
 };
 
 /* PTRACE_GETREGSET and PTRACE_SETREGSET; the set is larger than what is used here. */
@@ -57,6 +60,28 @@ static bool stop_get(pid_t tid, struct stop_registers *r)
 		return false;
 	r->size = io.iov_len;
 	return r->size >= REGISTERS_RAW * sizeof(uint64_t);
+}
+
+/* Vector registers: NT_X86_XSTATE, NT_ARM_SVE, or what every kernel has. */
+static bool stop_get_vectors(struct process_image *image, pid_t tid)
+{
+#if defined(__aarch64__)
+	static const uintptr_t sets[] = { 0x405, NT_PRFPREG };
+#else
+	static const uintptr_t sets[] = { 0x202, NT_PRFPREG };
+#endif
+	uint64_t words[STOP_VECTORS];
+	size_t i;
+
+	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		struct iovec io = { .iov_base = words, .iov_len = sizeof(words) };
+
+		// NOLINTNEXTLINE(performance-no-int-to-ptr)
+		if (ptrace(PTRACE_GETREGSET, tid, (void *)sets[i], &io) == 0 &&
+		    io.iov_len < sizeof(words))
+			return image_add_vectors(image, words, io.iov_len);
+	}
+	return false;
 }
 
 static bool stop_set(pid_t tid, struct stop_registers *r)
@@ -170,6 +195,18 @@ static bool stop_rewind(const struct process_image *image, const struct image_th
 	return true;
 }
 
+/* The kernel makes the interrupted call again when the thread continues. */
+static bool stop_restarts_itself(const struct process_image *image, const struct stop_registers *r)
+{
+	const uint64_t *w = r->words;
+#if defined(__aarch64__)
+	return stop_at_syscall(image, w[32] + 4);
+#else
+	return (int64_t)w[15] >= 0 && (int64_t)w[10] <= -512 && (int64_t)w[10] >= -516 &&
+	       stop_at_syscall(image, w[16]);
+#endif
+}
+
 /* True if the program has a handler for the signal: it sees EINTR then. */
 static bool stop_signal_caught(pid_t pid, int sig)
 {
@@ -196,14 +233,50 @@ static bool stop_detach(pid_t tid, int sig)
 }
 
 /*
+ * The thread makes its call again and stops when the call returns.  Wait until it blocks: no code
+ * of the program has run since the registers were read, and none runs before the counter of the
+ * thread changes.  Returns true if the thread is still traced.
+ */
+static bool stop_settle(struct stop_work *w, struct image_thread *t)
+{
+	uint64_t since = clock_now_ns();
+	struct image_thread now;
+	siginfo_t info = { 0 };
+	int status;
+
+	w->continued_ns = since;
+	while (clock_now_ns() - since < STOP_SETTLE) {
+		bool known = image_read_task(w->image->pid, t->tid, &now);
+
+		if (waitid(P_PID, (id_t)t->tid, &info,
+			   WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL) < 0 ||
+		    !known)
+			return true;
+		if (info.si_pid)
+			return info.si_code != CLD_TRAPPED ||
+			       waitpid(t->tid, &status, __WALL | WNOHANG) != t->tid ||
+			       stop_detach(t->tid, 0);
+		if (now.state == 'S' || now.state == 'D') {
+			t->state = now.state;
+			t->switches = now.switches;
+			t->is_settled = true;
+			return true;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = STOP_POLL }, NULL);
+	}
+	return true;
+}
+
+/*
  * Continue to the entry of the call that is made again.  If a signal with a handler comes first,
  * the program must see EINTR: @before has the registers for that.  Returns true if the thread runs
  * and is still traced: PTRACE_DETACH at the entry would interrupt the call once more, but the end
  * of the thread that traces it does not.
  */
-static bool stop_restart(struct stop_work *w, pid_t tid, struct stop_registers *before)
+static bool stop_restart(struct stop_work *w, struct image_thread *t, struct stop_registers *before)
 {
 	uintptr_t options = PTRACE_O_TRACESYSGOOD;
+	pid_t tid = t->tid;
 	int status, sig = 0;
 
 	// NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -213,12 +286,12 @@ static bool stop_restart(struct stop_work *w, pid_t tid, struct stop_registers *
 	if (!stop_await(w, tid, &status))
 		return true;
 	if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
-		ptrace(PTRACE_CONT, tid, NULL, NULL);
-		return true;
+		ptrace(PTRACE_SYSCALL, tid, NULL, NULL);
+		return stop_settle(w, t);
 	}
 	if (status >> 16 == 0) {
 		sig = WSTOPSIG(status);
-		if (stop_signal_caught(w->image->pid, sig))
+		if (before && stop_signal_caught(w->image->pid, sig))
 			stop_set(tid, before);
 	}
 	return stop_detach(tid, sig);
@@ -227,16 +300,19 @@ static bool stop_restart(struct stop_work *w, pid_t tid, struct stop_registers *
 /* ---- threads ------------------------------------------------------------- */
 
 /* Continue the thread.  Returns true if it is still traced. */
-static bool stop_leave(struct stop_work *w, const struct image_thread *t, int status,
+static bool stop_leave(struct stop_work *w, struct image_thread *t, int status,
 		       struct stop_registers *r, bool known)
 {
 	struct stop_registers before = *r;
 	int sig = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
 
 	/* Not if the program was stopped already, by SIGSTOP: it must stay stopped. */
-	if (!sig && WSTOPSIG(status) == SIGTRAP && known && stop_rewind(w->image, t, r) &&
-	    stop_set(t->tid, r))
-		return stop_restart(w, t->tid, &before);
+	if (!sig && WSTOPSIG(status) == SIGTRAP && known) {
+		if (stop_rewind(w->image, t, r) && stop_set(t->tid, r))
+			return stop_restart(w, t, &before);
+		if (stop_restarts_itself(w->image, r))
+			return stop_restart(w, t, NULL);
+	}
 	return stop_detach(t->tid, sig); /* a signal of the program is delivered */
 }
 
@@ -259,11 +335,13 @@ static bool stop_thread(struct stop_work *w, struct image_thread *t)
 	known = stop_get(t->tid, &r);
 	if (known) {
 		registers_set(t, r.words);
+		t->has_vectors = stop_get_vectors(w->image, t->tid);
 		if (w->stopped)
 			w->stopped(w->arg, t);
 	}
+	w->continued_ns = 0;
 	traced = stop_leave(w, t, status, &r, known);
-	t->stopped_ns = clock_now_ns() - since;
+	t->stopped_ns = (w->continued_ns ? w->continued_ns : clock_now_ns()) - since;
 	w->image->stopped_ns += t->stopped_ns;
 	return traced;
 }
@@ -291,6 +369,7 @@ int image_stop_threads(struct process_image *image, image_stopped stopped, void 
 	int rc;
 
 	image->stopped_ns = 0;
+	image->nr_vectors = 0;
 	while (image->kind == IMAGE_RUNNING && w.next < image->nr_threads && w.stuck < STOP_STUCK) {
 		rc = pthread_create(&thread, NULL, stop_run, &w);
 		if (rc)

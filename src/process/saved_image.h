@@ -21,10 +21,12 @@ enum saved_type {
 
 struct saved_process {
 	int32_t pid;
-	uint32_t flags; /* SAVED_IO_URING */
+	uint32_t flags; /* SAVED_IO_URING, SAVED_RAN */
 	uint64_t bytes_swapped, bytes_failed;
+	uint64_t bytes_hidden;
 };
 #define SAVED_IO_URING 1u
+#define SAVED_RAN      2u /* threads ran while the memory was saved */
 
 struct saved_thread {
 	int32_t tid;
