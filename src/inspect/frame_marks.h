@@ -12,8 +12,17 @@
 #include "inspect/frame_table.h"
 #include "process/process_image.h"
 
-/* @roots: further words, for example those that epoll descriptors hold.  0 or -ENOMEM. */
-int frame_marks_set(struct process_image *image, struct frame_table *table, const uint64_t *roots,
-		    size_t nr_roots);
+enum mark_depth {
+	MARK_WORDS, /* pointers that are aligned: nearly all */
+	MARK_BYTES, /* also those that begin at any byte: in packed structs, or shifted by 8 or 16
+		       bits */
+};
+
+/*
+ * @roots: further words, for example those that epoll descriptors hold.  Frames that only doubtful
+ * frames lead to are not reached, and `is_doubtful`.  0 or a negative errno of image_visit().
+ */
+int frame_marks_set(struct process_image *image, struct frame_table *table, enum mark_depth depth,
+		    const uint64_t *roots, size_t nr_roots);
 
 #endif

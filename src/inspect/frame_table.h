@@ -37,7 +37,9 @@ struct coro_frame {
 	bool is_on_path;       /* while stacks are resolved */
 	bool has_child;        /* it awaits another frame */
 	bool is_reached;       /* a pointer to it was found */
+	bool is_doubtful;      /* not reached; a pointer is in what may not be a frame */
 	bool is_allocated;     /* in a block that the allocator has given out; false: unknown */
+	bool is_block;         /* ... and is all of that block: not a part of a pool */
 	bool has_guessed_size; /* DWARF does not have it */
 };
 

@@ -12,6 +12,7 @@
 #define BLOCK_IN_USE  1 /* of the block before, in the size of a block */
 #define BLOCK_MMAPPED 2
 #define BLOCK_FLAGS   7
+#define BLOCK_SLACK   64   /* of a block, beside the frame: its header, alignment, an allocator */
 #define START_MAX     4096 /* the first block is at most so far from the start */
 
 struct heap_reader {
@@ -98,6 +99,8 @@ static void heap_set_frames(void *arg, uint64_t start, uint64_t end, bool is_use
 			h->dropped++;
 		}
 		f->is_allocated = is_used;
+		f->is_block = is_used && f->addr == start + 16 &&
+			      (f->has_guessed_size || end - start <= f->size + BLOCK_SLACK);
 		/* The block is what the frame was allocated with. */
 		if (is_used && f->addr == start + 16 && f->has_guessed_size)
 			f->size = (uint32_t)(end - start - 8);

@@ -10,8 +10,8 @@
 
 #include "base/u64map.h"
 #include "inspect/frame_links.h"
-#include "inspect/frame_marks.h"
 #include "inspect/frame_scan.h"
+#include "inspect/reachability.h"
 #include "inspect/tokio_groups.h"
 #include "inspect/tokio_verdicts.h"
 #include "inspect/verdicts.h"
@@ -76,7 +76,7 @@ void inspection_free(struct inspection *in)
 	native_stacks_release(&in->native);
 	u64map_release(&in->stacks);
 	free(in->waits);
-	free(in->registers);
+	free(in->stopped);
 	free(in->levels);
 	free(in->groups);
 	free(in->members);
@@ -287,117 +287,6 @@ static int groups_make(struct inspection *in)
 	return 0;
 }
 
-/* ---- reachability ------------------------------------------------------------------ */
-
-static void inspection_doubt(struct inspection *in, const char *why)
-{
-	if (!in->doubt[0])
-		snprintf(in->doubt, sizeof(in->doubt), "%s", why);
-}
-
-/*
- * The threads now, with their registers if that is possible without stopping them: it needs rights
- * that root has.
- */
-static int inspection_read_threads(struct inspection *in, struct err *err)
-{
-	struct err ignored = { 0 };
-
-	if (in->image->kind != IMAGE_RUNNING ||
-	    image_read_registers(in->image, IMAGE_REGISTERS_BPF, &ignored) == 0)
-		return 0;
-	return image_read_threads(in->image, err);
-}
-
-/* Keep the registers of all threads as roots.  -ENOMEM, or 0 also if some are not known. */
-static int inspection_stop_threads(struct inspection *in)
-{
-	struct err ignored = { 0 };
-	size_t i, k;
-
-	if (!in->may_stop || in->image->kind != IMAGE_RUNNING ||
-	    native_stacks_stop(&in->native, in->image, &ignored) < 0)
-		return 0;
-	in->registers = calloc(in->image->nr_threads * IMAGE_REGISTERS + 1, sizeof(uint64_t));
-	if (!in->registers)
-		return -ENOMEM;
-	for (i = 0; i < in->image->nr_threads; i++) {
-		const struct image_thread *t = &in->image->threads[i];
-
-		if (!t->has_registers) {
-			in->nr_registers = 0;
-			return 0;
-		}
-		for (k = 0; k < t->nr_registers && k < IMAGE_REGISTERS; k++)
-			in->registers[in->nr_registers++] = t->registers[k];
-	}
-	return 0;
-}
-
-static void inspection_doubt_registers(struct inspection *in)
-{
-	size_t i, unknown = 0;
-	char text[128];
-
-	for (i = 0; i < in->image->nr_threads && !in->nr_registers; i++)
-		unknown += !in->image->threads[i].has_registers;
-	snprintf(text, sizeof(text), "the registers of %zu thread%s were not read (--stacks)",
-		 unknown, unknown == 1 ? "" : "s");
-	if (unknown)
-		inspection_doubt(in, text);
-}
-
-static void inspection_doubt_memory(struct inspection *in)
-{
-	inspection_doubt_registers(in);
-	if (in->image->has_io_uring)
-		inspection_doubt(in, "the program uses io_uring: pointers may be in the kernel");
-	if (in->image->bytes_swapped)
-		inspection_doubt(in, "some memory is swapped out and was not read");
-	if (in->image->bytes_failed)
-		inspection_doubt(in, "some memory could not be read");
-	if (in->kernel.has_failed)
-		inspection_doubt(in, "some epoll sets could not be read");
-	if (in->image->kind == IMAGE_RUNNING && !in->kernel.is_open)
-		inspection_doubt(in, "the descriptors of the program cannot be looked at");
-}
-
-/* What epoll sets hold may be pointers. */
-static int inspection_mark(struct inspection *in)
-{
-	size_t nr = in->kernel.nr_watches + in->nr_registers, i;
-	uint64_t *roots = calloc(nr + 1, sizeof(*roots));
-	int rc;
-
-	if (!roots)
-		return -ENOMEM;
-	for (i = 0; i < in->kernel.nr_watches; i++)
-		roots[i] = in->kernel.watches[i].data;
-	for (i = 0; i < in->nr_registers; i++)
-		roots[in->kernel.nr_watches + i] = in->registers[i];
-	rc = frame_marks_set(in->image, &in->table, roots, nr);
-	free(roots);
-	return rc;
-}
-
-/* Keep as unreached only what both looks found so. */
-static int inspection_mark_again(struct inspection *in)
-{
-	uint8_t *reached = calloc(in->table.nr + 1, 1);
-	size_t i;
-	int rc;
-
-	if (!reached)
-		return -ENOMEM;
-	for (i = 0; i < in->table.nr; i++)
-		reached[i] = in->table.frames[i].is_reached;
-	rc = inspection_mark(in);
-	for (i = 0; !rc && i < in->table.nr; i++)
-		in->table.frames[i].is_reached = in->table.frames[i].is_reached || reached[i];
-	free(reached);
-	return rc;
-}
-
 /* ---- verdicts --------------------------------------------------------------------- */
 
 static bool frame_is_leaf(const struct coro_frame *f)
@@ -444,9 +333,8 @@ static void waits_judge_unreached(struct inspection *in)
 		const struct coro_frame *f = &in->table.frames[i];
 		struct frame_wait *wait = &in->waits[i];
 		/* Memory of another allocator may be free, and still look like a frame. */
-		enum inspect_confidence confidence = in->doubt[0] || !f->is_allocated
-							     ? INSPECT_SUSPECT
-							     : INSPECT_PROVEN;
+		bool is_sure = !in->doubt[0] && f->is_block && !f->is_doubtful;
+		enum inspect_confidence confidence = is_sure ? INSPECT_PROVEN : INSPECT_SUSPECT;
 
 		if (!frame_is_leaf(f) || f->is_reached || wait->confidence > confidence)
 			continue;
@@ -491,7 +379,7 @@ static int inspection_look_again(struct inspection *in, struct err *err)
 		return -ENOMEM;
 	nanosleep(&(struct timespec){ .tv_nsec = SECOND_LOOK_MS * 1000000L }, NULL);
 	is_same = kernel_state_confirm(&in->kernel);
-	rc = inspection_mark_again(in);
+	rc = inspection_mark_again(in, err);
 	tokio_tasks_confirm(in);
 	if (!rc)
 		rc = inspection_read_threads(in, err);
@@ -516,12 +404,16 @@ static int inspection_judge(struct inspection *in, struct err *err)
 	if (rc < 0)
 		return rc;
 	faults = waits_judge(in) + tokio_tasks_judge(in);
-	rc = inspection_mark(in);
+	rc = inspection_mark(in, MARK_WORDS, err);
+	if (!rc && in->image->kind == IMAGE_CORE && inspection_count_unreached(in))
+		rc = inspection_mark_again(in, err);
 	if (rc < 0)
 		return rc;
 	if (in->image->kind == IMAGE_RUNNING && (faults || inspection_count_unreached(in))) {
 		for (look = 0, rc = 0; !rc && look < LOOKS_MAX; look++) {
-			rc = inspection_look_again(in, err);
+			rc = inspection_stop_again(in);
+			if (!rc)
+				rc = inspection_look_again(in, err);
 			waits_judge(in);
 			tokio_tasks_judge(in);
 		}
@@ -534,13 +426,14 @@ static int inspection_judge(struct inspection *in, struct err *err)
 			inspection_doubt(in, "threads ran between the looks");
 		}
 	}
-	if (in->kernel.is_saved && !in->kernel.is_quiet) {
+	if (in->kernel.is_saved && (!in->kernel.is_quiet || in->image->has_run)) {
 		in->is_busy = true;
 		waits_withdraw(in);
 		tokio_tasks_withdraw(in);
 		inspection_doubt(in, "threads ran while the process was saved");
 	}
-	inspection_doubt_memory(in);
+	if (inspection_count_unreached(in))
+		inspection_doubt_all(in);
 	waits_judge_unreached(in);
 	return 0;
 }
@@ -555,7 +448,8 @@ static void groups_sort(struct inspection *in)
 		if (g->verdict == VERDICT_UNREACHABLE && g->confidence != INSPECT_PROVEN)
 			g->doubt = in->doubt[0] && (!g->is_tokio || in->is_busy)
 					   ? in->doubt
-					   : "its memory is not known to be allocated";
+					   : "its memory is not known to be allocated, or a "
+					     "pointer is in what may not be a frame";
 	}
 	if (in->nr_groups)
 		qsort(in->groups, in->nr_groups, sizeof(*in->groups), group_by_weight);
@@ -586,9 +480,12 @@ static void inspection_count(struct inspection *in)
 
 int inspection_look(struct inspection *in, struct err *err)
 {
-	int rc = frame_scan(in->image, in->types, &in->table, err);
+	/* The symbols were read since the process was opened: its memory has changed. */
+	int rc = image_refresh_ranges(in->image, err);
 	int64_t changed;
 
+	if (!rc)
+		rc = frame_scan(in->image, in->types, &in->table, err);
 	if (rc < 0)
 		return rc;
 	rc = frame_links_read(in->image, in->types, &in->table);

@@ -82,9 +82,9 @@ struct inspection {
 	size_t nr_suspended, nr_finished, nr_running, nr_changed;
 	struct u64map stacks; /* hash of a level to 1 + its number */
 	char doubt[256];      /* why nothing is proven; "": no doubt */
-	bool may_stop;       /* set by the caller: threads may be stopped to read their registers */
-	uint64_t *registers; /* of all threads, read while they were stopped */
-	size_t nr_registers; /* 0: not read this way */
+	bool may_stop; /* set by the caller: threads may be stopped to read their registers */
+	struct image_thread *stopped; /* the threads when they were stopped; NULL: they were not */
+	size_t nr_stopped;
 	struct native_stacks native; /* of the threads, as far as they are known */
 	struct traced_list *traced;  /* set by the caller; NULL: nothing is known from an SDK */
 	bool is_busy;                /* threads ran all the time: the kernel's word was not used */

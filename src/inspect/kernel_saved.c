@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/kernel_roots.h"
 #include "inspect/kernel_state.h"
 
 #define SAVED_MAX (1u << 20) /* descriptors */
@@ -41,6 +42,28 @@ static json_t *saved_watch(const struct descriptor_watch *w)
 			 "disarmed", w->is_disarmed);
 }
 
+/* What the kernel keeps for the program beside its descriptors. */
+static bool saved_add_roots(json_t *root, const struct kernel_state *k)
+{
+	struct kernel_roots *roots = calloc(1, sizeof(*roots));
+	json_t *words = json_array();
+	const char *doubt = k->is_open ? kernel_roots_doubt(&k->process) : NULL;
+	bool is_done;
+	size_t i;
+
+	if (roots && k->is_open)
+		kernel_roots_read(roots, &k->process);
+	for (i = 0; roots && i < roots->nr; i++)
+		json_array_append_new(words, json_integer((json_int_t)roots->words[i]));
+	is_done = roots && json_object_set(root, "words", words) == 0 &&
+		  json_object_set_new(root, "doubt", json_string(doubt ? doubt : "")) == 0 &&
+		  json_object_set_new(root, "failed", json_boolean(k->has_failed || !k->is_open)) ==
+			  0;
+	json_decref(words);
+	free(roots);
+	return is_done;
+}
+
 char *kernel_state_save(const struct kernel_state *k, bool is_settled)
 {
 	json_t *root = json_object(), *known = json_array(), *watches = json_array();
@@ -48,12 +71,14 @@ char *kernel_state_save(const struct kernel_state *k, bool is_settled)
 	size_t i;
 
 	for (i = 0; i < k->nr_known; i++) {
-		if (!k->known[i].error)
+		/* One that is open and could not be asked must not be taken for a closed one. */
+		if (k->known[i].error != -EBADF)
 			json_array_append_new(known, saved_descriptor(&k->known[i]));
 	}
 	for (i = 0; i < k->nr_watches; i++)
 		json_array_append_new(watches, saved_watch(&k->watches[i]));
-	if (json_object_set_new(root, "settled", json_boolean(is_settled)) == 0 &&
+	if (saved_add_roots(root, k) &&
+	    json_object_set_new(root, "settled", json_boolean(is_settled)) == 0 &&
 	    json_object_set(root, "descriptors", known) == 0 &&
 	    json_object_set(root, "watches", watches) == 0)
 		text = json_dumps(root, JSON_COMPACT);
@@ -154,6 +179,22 @@ static int saved_connect(struct kernel_state *k)
 	return 0;
 }
 
+static int saved_read_roots(struct kernel_state *k, json_t *words, json_t *doubt)
+{
+	size_t i, nr = json_array_size(words);
+
+	if (nr > KERNEL_ROOTS_MAX)
+		return -EINVAL;
+	k->words = calloc(nr + 1, sizeof(*k->words));
+	if (!k->words)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		k->words[k->nr_words++] = (uint64_t)json_integer_value(json_array_get(words, i));
+	if (json_is_string(doubt))
+		strncpy(k->doubt, json_string_value(doubt), sizeof(k->doubt) - 1);
+	return 0;
+}
+
 int kernel_state_load(struct kernel_state *k, const char *text)
 {
 	json_t *root = json_loads(text, 0, NULL);
@@ -165,6 +206,10 @@ int kernel_state_load(struct kernel_state *k, const char *text)
 				      json_object_get(root, "watches"));
 	if (!rc)
 		rc = saved_connect(k);
+	if (!rc)
+		rc = saved_read_roots(k, json_object_get(root, "words"),
+				      json_object_get(root, "doubt"));
+	k->has_failed = json_is_true(json_object_get(root, "failed"));
 	k->is_saved = !rc;
 	k->is_quiet = !rc && json_is_true(json_object_get(root, "settled"));
 	json_decref(root);

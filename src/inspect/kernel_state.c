@@ -91,8 +91,9 @@ const struct kernel_descriptor *kernel_state_ask(struct kernel_state *k, int fd)
 	if (k->is_open)
 		kernel_look(k, fd, &k->known[k->nr_known]);
 	else
-		k->known[k->nr_known] = (struct kernel_descriptor){ .state.fd = fd,
-								    .error = -EBADF };
+		k->known[k->nr_known] = (struct kernel_descriptor){
+			.state.fd = fd, .error = k->has_failed ? -EPERM : -EBADF
+		};
 	*slot = ++k->nr_known;
 	return &k->known[k->nr_known - 1];
 }
@@ -146,6 +147,7 @@ void kernel_state_close(struct kernel_state *k)
 		descriptors_close(&k->process);
 	free(k->watches);
 	free(k->known);
+	free(k->words);
 	u64map_release(&k->by_fd);
 	u64map_release(&k->by_watch);
 	*k = (struct kernel_state){ 0 };

@@ -30,6 +30,10 @@ struct kernel_state {
 	struct u64map by_watch; /* descriptor to 1 + position in watches, the first of several */
 	bool is_quiet;          /* all threads slept */
 	bool has_failed;        /* some of it could not be read */
+	/* Of a file: */
+	uint64_t *words; /* that the kernel kept, see kernel_roots.h */
+	size_t nr_words;
+	char doubt[128]; /* why pointers may be in the kernel; "": no reason */
 };
 
 /* Reads the epoll sets.  A process that cannot be asked: is_open is false. */

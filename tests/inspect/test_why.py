@@ -260,23 +260,50 @@ def test_forgotten(work):
         fail("forgotten: %d coroutines unreachable, %d are" % (lost, target.facts["forgotten"]))
 
 
+# Where a handle is, and the most that may be claimed, without and with --stacks.
+HIDDEN = {
+    "nowhere": ("proven", "proven"),
+    "epoll": ("none", "none"), "register": ("suspect", "none"), "vector": ("suspect", "none"), "low-tag": ("none", "none"),
+    "high-tag": ("none", "none"), "shared": ("none", "none"), "queues": ("suspect", "suspect"), "signal-stack": ("none", "none"),
+    "fiber": ("none", "none"), "thread-local": ("none", "none"), "mapping": ("none", "none"), "packed": ("none", "none"),
+    "shifted": ("none", "none"), "protected": ("none", "none"), "no-access": ("suspect", "suspect"),
+    "other-process": ("suspect", "suspect"), "unmapped-shared": ("suspect", "suspect"), "eventfd": ("none", "none"),
+    "pipe": ("suspect", "suspect"), "socket": ("suspect", "suspect"), "timer": ("none", "none"), "signal": ("suspect", "suspect"),
+    "io-uring": ("suspect", "suspect"), "aio": ("suspect", "suspect"), "pool": ("proven", "proven"),
+}
+GRADES = ("none", "suspect", "strong", "proven")
+
+
+def check_hidden(label, where, found, most):
+    for g in found["groups"]:
+        if GRADES.index(g["confidence"]) > GRADES.index(most):
+            fail("%s: %s %s" % (label, g["confidence"], g["verdict"]))
+        if (g["confidence"] == "suspect") != bool(g.get("doubt")):
+            fail("%s: suspected without a reason, or proven with one: %s" % (label, g.get("doubt")))
+    # Otherwise copies of the handle may hide everything, and nothing is tested.
+    if where == "nowhere" and not found["busy"] and [g["verdict"] for g in found["groups"]] != ["unreachable"]:
+        fail("%s: a handle that is nowhere is found" % label)
+    if sum(g["count"] for g in found["groups"] if g["confidence"] == "proven") > 1:
+        fail("%s: what is left of a coroutine in a pool is proven unreachable" % label)
+
+
 def test_hidden(work):
     """A handle in an unusual place: no coroutine is called unreachable with certainty."""
     path = build(work, "hidden", "g++", ["-O2", "-g"])
     lines = markers("hidden.cpp")
-    for where in ("epoll", "register", "low-tag", "high-tag", "shared", "queues"):
+    for where, most in HIDDEN.items():
         with Target(path, args=[where]) as target:
             for options in ((), ("--stacks",)):
                 found = why("-p", str(target.process.pid), *options)
-                for g in found["groups"]:
-                    sure = "suspect" if where in ("register", "queues") and not options else "none"
-                    if where == "queues":
-                        sure = "suspect"
-                    if g["verdict"] != "waiting" and g["confidence"] not in (sure, "none"):
-                        fail("hidden %s %s: %s %s" % (where, options, g["confidence"], g["verdict"]))
-                if where != "queues":
+                check_hidden("hidden %s %s" % (where, options), where, found, most[bool(options)])
+                if where not in ("queues", "pool"):
                     check_stacks("hidden " + where, found, target, lines)
-            if target.process.poll() is not None:
+            if where in ("epoll", "timer", "shared") and shutil.which("gcore"):
+                name = os.path.join(work, "hidden.%d" % target.process.pid)
+                subprocess.run(["gcore", "-o", os.path.join(work, "hidden"), str(target.process.pid)], capture_output=True,
+                               timeout=120, check=False)
+                check_hidden("hidden %s, core" % where, where, why(name), "suspect")
+            elif target.process.poll() is not None:
                 fail("hidden %s: the program ended" % where)
 
 
