@@ -347,10 +347,12 @@ bool compact_decoder_begin(struct compact_decoder *d, const struct compact_block
 
 struct compact_decoder *compact_decoder_new(void)
 {
-	struct compact_decoder *d = calloc(1, sizeof(*d));
+	struct compact_decoder *d = malloc(sizeof(*d));
 
 	if (!d)
 		return NULL;
+	/* The tables of the model, at its end, are large and mostly never used. */
+	memset(d, 0, offsetof(struct compact_decoder, model));
 	d->zeros = calloc(1, COMPACT_ITEMS_MAX);
 	if (d->zeros)
 		return d;

@@ -344,10 +344,12 @@ void compact_encoder_reset(struct compact_encoder *e)
 
 struct compact_encoder *compact_encoder_new(void)
 {
-	struct compact_encoder *e = calloc(1, sizeof(*e));
+	struct compact_encoder *e = malloc(sizeof(*e));
 
 	if (!e)
 		return NULL;
+	/* The tables of the model, at its end, are large and mostly never used. */
+	memset(e, 0, offsetof(struct compact_encoder, model));
 	e->limit = TEXT_LIMIT;
 	if (getrandom(&e->seed, sizeof(e->seed), GRND_NONBLOCK) != sizeof(e->seed))
 		e->seed = (uintptr_t)e ^ clock_now_ns(); /* early at boot, or in a sandbox */

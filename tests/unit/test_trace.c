@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_trace.c - a trace in either format is read as it was written.
+ * test_trace.c - a trace in any format is read as it was written.
  *
  * A synthetic run with items of all kinds is written through trace_writer and read through
  * trace_reader: every item once, unchanged, in the promised order.
@@ -21,7 +21,7 @@
 #define NR_EVENTS 20000
 
 static char dir[] = "/tmp/test_trace.XXXXXX";
-static char jsonl[64], ctf[64];
+static char jsonl[64], ctf[64], ct[64];
 
 /* ---- a run ---------------------------------------------------------------- */
 
@@ -124,14 +124,14 @@ static struct trace_writer *open_writer(enum trace_format format, int *fd)
 		*fd = open(ctf, O_RDONLY | O_DIRECTORY);
 		output.path = ctf;
 	} else {
-		*fd = open(jsonl, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-		output.path = jsonl;
+		output.path = format == TRACE_FORMAT_CT ? ct : jsonl;
+		*fd = open(output.path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	}
 	CHECK(*fd >= 0);
 	output.fd = *fd;
 	w = trace_writer_open(&output, &err);
 	CHECK(w != NULL);
-	CHECK_EQ(w->wants_order, format == TRACE_FORMAT_JSONL);
+	CHECK_EQ(w->wants_order, format != TRACE_FORMAT_CTF);
 	return w;
 }
 
@@ -315,6 +315,12 @@ static void everything_comes_back_from_ctf(void)
 	read_run(metadata, TRACE_FORMAT_CTF);
 }
 
+static void everything_comes_back_from_the_compact_format(void)
+{
+	write_run(TRACE_FORMAT_CT);
+	read_run(ct, TRACE_FORMAT_CT);
+}
+
 static void the_name_of_the_output_asks_for_a_format(void)
 {
 	CHECK_EQ(trace_format_of("trace.jsonl"), TRACE_FORMAT_JSONL);
@@ -325,6 +331,8 @@ static void the_name_of_the_output_asks_for_a_format(void)
 	CHECK_EQ(trace_format_of("a/trace.ctf"), TRACE_FORMAT_CTF);
 	CHECK_EQ(trace_format_of("a/trace.ctf/"), TRACE_FORMAT_CTF);
 	CHECK_EQ(trace_format_of("dir/"), TRACE_FORMAT_CTF);
+	CHECK_EQ(trace_format_of("a/trace.ct"), TRACE_FORMAT_CT);
+	CHECK_EQ(trace_format_of(".ct"), TRACE_FORMAT_JSONL);
 }
 
 static void reasons_and_states_have_names_both_ways(void)
@@ -460,9 +468,11 @@ int main(void)
 	CHECK(mkdtemp(dir) != NULL);
 	snprintf(jsonl, sizeof(jsonl), "%s/trace.jsonl", dir);
 	snprintf(ctf, sizeof(ctf), "%s/trace.ctf", dir);
+	snprintf(ct, sizeof(ct), "%s/trace.ct", dir);
 	make_events();
 	RUN(everything_comes_back_from_json_lines);
 	RUN(everything_comes_back_from_ctf);
+	RUN(everything_comes_back_from_the_compact_format);
 	RUN(the_name_of_the_output_asks_for_a_format);
 	RUN(reasons_and_states_have_names_both_ways);
 	RUN(plain_transitions_are_the_lines_they_always_were);

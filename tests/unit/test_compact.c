@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_compact.c - compact traces: what comes back from a file that is whole, cut or damaged, and
+ * what a filter returns.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "trace/compact.h"
+#include "trace/compact_block.h"
+#include "trace/trace_reader.h"
+#include "trace/trace_writer.h"
+#include "trace_items.h"
+
+#define NR_MOST 200000u
+
+static char dir[] = "/tmp/test_compact.XXXXXX";
+static char path[64], piece[64];
+static struct trace_event events[NR_MOST];
+static char *content; /* of the file */
+static size_t size;
+
+/* ---- write ------------------------------------------------------------------- */
+
+static struct trace_writer *open_compact(const char *name)
+{
+	struct trace_output output = { .path = name, .format = TRACE_FORMAT_CT };
+	struct err err = { 0 };
+	struct trace_writer *w;
+
+	output.fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	w = trace_writer_open(&output, &err);
+	CHECK(w != NULL);
+	trace_put_run(w, &(struct sidecar_run){ .tool = "t", .start_ts = 1000 });
+	return w;
+}
+
+static void close_compact(struct trace_writer *w, struct trace_counts *counts)
+{
+	struct err trace = { 0 }, facts = { 0 };
+	struct sidecar_totals totals = { .complete = true, .exit_status = 0, .end_ts = 1 };
+
+	trace_flush(w);
+	trace_writer_counts(w, counts);
+	totals.collected = counts->written;
+	totals.others_collected = counts->others_written;
+	trace_put_totals(w, &totals);
+	trace_writer_close(w, counts, &trace, &facts);
+	CHECK(!trace.code && !facts.code);
+}
+
+static void load_file(const char *name)
+{
+	int fd = open(name, O_RDONLY);
+	struct stat st;
+
+	CHECK(fd >= 0 && fstat(fd, &st) == 0);
+	size = (size_t)st.st_size;
+	free(content);
+	content = malloc(size + 1);
+	CHECK(content && read(fd, content, size) == (ssize_t)size);
+	close(fd);
+}
+
+/* A block after every @block events. */
+static void write_events(unsigned nr, unsigned block)
+{
+	struct trace_writer *w = open_compact(path);
+	struct trace_counts counts;
+	unsigned i;
+
+	for (i = 1; i <= (nr > 100 ? 20 : 2); i++)
+		trace_put_site(w, &(struct trace_site){ i, i, 1, i % 2 ? "src/a.c" : "b.c", "f" });
+	for (i = 0; i < nr; i++) {
+		trace_put_event(w, 0, &events[i]);
+		if (i % block == block - 1)
+			trace_flush(w);
+	}
+	close_compact(w, &counts);
+	CHECK_EQ(counts.written + counts.others_written, nr);
+	load_file(path);
+}
+
+/* Times go back and forth, members take all values. */
+static void make_wild_events(unsigned nr)
+{
+	uint64_t ts = 5000;
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		ts += next_random() % 100 ? next_random() % 100000 : any_number() - any_number();
+		events[i] = any_event(ts);
+	}
+}
+
+/* As a server has them: coroutines that wait at few sites, on a few threads. */
+static void make_calm_events(unsigned nr)
+{
+	uint64_t ts = 1000;
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		struct trace_event *ev = &events[i];
+
+		trace_event_init(ev);
+		ts += next_random() % 3000;
+		ev->ts = ts;
+		ev->probe_id = 1 + i / 1000 * 10 + next_random() % 20;
+		ev->tid = 100 + next_random() % 3;
+		ev->kind = (uint8_t)(next_random() % 4 == 2 ? TRACE_WAKE : next_random() % 2);
+		ev->is_active = ev->kind == TRACE_RESUME;
+		ev->seq = ev->kind == TRACE_WAKE ? 0 : 2 + i / 100 * 2;
+		ev->site = ev->kind == TRACE_SUSPEND ? 1 + i / 2000 % 20 : 0;
+	}
+}
+
+/* ---- read -------------------------------------------------------------------- */
+
+struct result {
+	uint64_t events, checksum;
+	enum trace_verdict verdict;
+	struct ct_stats ct;
+	uint64_t read;
+};
+
+static uint64_t mix_event(uint64_t sum, const struct trace_event *ev)
+{
+	return ((sum ^ ev->ts) * 31 + ev->probe_id * 7 + ev->kind + ev->site * 13 + ev->tid) *
+	       UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static void read_compact(const char *name, struct trace_filter *filter, struct result *out)
+{
+	struct err err = { 0 };
+	struct trace_reader *r = trace_reader_open(name, &err);
+	struct trace_item item;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	CHECK(r != NULL);
+	if (filter)
+		trace_reader_set_filter(r, filter);
+	while ((rc = trace_next(r, &item, &err)) > 0) {
+		if (item.type != TRACE_ITEM_EVENT)
+			continue;
+		out->events++;
+		out->checksum = mix_event(out->checksum, &item.event);
+	}
+	CHECK_EQ(rc, 0);
+	out->verdict = trace_verdict(trace_reader_stats(r));
+	out->ct = trace_reader_stats(r)->ct;
+	out->read = trace_reader_stats(r)->completeness.read +
+		    trace_reader_stats(r)->completeness.read_others;
+	trace_reader_close(r);
+}
+
+static void write_piece(const char *data, size_t bytes)
+{
+	int fd = open(piece, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	CHECK(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
+	close(fd);
+}
+
+/* The events in blocks that end at or before @end. */
+static uint64_t events_before(size_t end)
+{
+	size_t at = sizeof(struct compact_file_head);
+	struct compact_block_head head;
+	uint64_t nr = 0;
+
+	while (at + sizeof(head) <= size) {
+		memcpy(&head, content + at, sizeof(head));
+		if (!compact_block_head_is_valid(&head))
+			break;
+		at += sizeof(head) + head.size;
+		if (at <= end)
+			nr += head.transitions + head.others;
+	}
+	return nr;
+}
+
+/* ---- tests ------------------------------------------------------------------- */
+
+static void events_of_any_kind_come_back_in_their_order(void)
+{
+	struct err err = { 0 };
+	struct trace_reader *r;
+	struct trace_item item;
+	unsigned i = 0;
+
+	make_wild_events(NR_MOST);
+	write_events(NR_MOST, NR_MOST / 3);
+	r = trace_reader_open(path, &err);
+	CHECK(r != NULL);
+	while (trace_next(r, &item, &err) > 0) {
+		if (item.type != TRACE_ITEM_EVENT)
+			continue;
+		CHECK(same_event(&item.event, &events[i]));
+		i++;
+	}
+	CHECK_EQ(i, NR_MOST);
+	CHECK_EQ(trace_verdict(trace_reader_stats(r)), TRACE_COMPLETE);
+	CHECK(trace_reader_stats(r)->ct.has_index);
+	trace_reader_close(r);
+}
+
+static void a_file_that_is_cut_loses_at_most_its_last_block(void)
+{
+	struct result result;
+	size_t cut;
+
+	make_wild_events(60);
+	write_events(60, 12);
+	for (cut = sizeof(struct compact_file_head); cut < size; cut++) {
+		write_piece(content, cut);
+		read_compact(piece, NULL, &result);
+		CHECK_EQ(result.events, events_before(cut));
+		/* All of it may be there: only the index is cut off then. */
+		CHECK(result.verdict == TRACE_INCOMPLETE || result.verdict == TRACE_UNFINISHED ||
+		      result.verdict == TRACE_UNKNOWN ||
+		      (result.verdict == TRACE_COMPLETE && result.events == 60));
+		CHECK(!result.ct.has_index);
+	}
+}
+
+static void a_head_that_is_cut_or_damaged_is_an_error(void)
+{
+	struct err err = { 0 };
+	size_t cut;
+
+	for (cut = COMPACT_MAGIC_SIZE; cut < sizeof(struct compact_file_head); cut++) {
+		write_piece(content, cut);
+		CHECK(!trace_reader_open(piece, &err) && err.code == -EPROTO);
+		write_piece(content, size);
+		content[cut] ^= 1;
+		write_piece(content, size);
+		content[cut] ^= 1;
+		CHECK(!trace_reader_open(piece, &err) && err.code == -EPROTO);
+	}
+}
+
+/* Every byte of the file in turn. */
+static void damage_takes_one_block_and_is_reported(void)
+{
+	struct result result;
+	size_t at;
+
+	make_wild_events(60);
+	write_events(60, 12);
+	for (at = sizeof(struct compact_file_head); at < size; at++) {
+		content[at] ^= (char)(1 + next_random() % 255);
+		write_piece(content, size);
+		read_compact(piece, NULL, &result);
+		CHECK(result.events == 60 || result.events == 48);
+		CHECK(result.events == 60 || result.verdict == TRACE_INCOMPLETE);
+		load_file(path);
+	}
+}
+
+static void blocks_that_were_removed_are_missed(void)
+{
+	struct compact_block_head head;
+	size_t at = sizeof(struct compact_file_head), whole;
+	struct result result;
+
+	while (memcpy(&head, content + at, sizeof(head)), head.type != COMPACT_EVENTS)
+		at += sizeof(head) + head.size;
+	whole = sizeof(head) + head.size;
+	memmove(content + at, content + at + whole, size - at - whole);
+	write_piece(content, size - whole);
+	read_compact(piece, NULL, &result);
+	CHECK_EQ(result.ct.missing, 1);
+	CHECK_EQ(result.events, 48);
+	CHECK_EQ(result.verdict, TRACE_INCOMPLETE);
+	load_file(path);
+}
+
+static bool passes(const struct trace_filter *f, const struct trace_event *ev)
+{
+	uint64_t from = f->has_from ? 1000 + f->from_ns : 0;
+	uint64_t to = f->has_to ? 1000 + f->to_ns : UINT64_MAX;
+
+	return ev->ts >= from && ev->ts <= to &&
+	       (!f->has_coroutine || ev->probe_id == f->coroutine) &&
+	       (!f->kinds || f->kinds >> ev->kind & 1) && (!f->site || ev->site == 3);
+}
+
+static struct trace_filter any_filter(uint64_t last_ts)
+{
+	struct trace_filter f = { 0 };
+	unsigned which = (unsigned)(next_random() % 31) + 1;
+
+	f.has_from = which & 1;
+	f.from_ns = next_random() % last_ts;
+	f.has_to = which & 2;
+	f.to_ns = f.from_ns + next_random() % (last_ts / 10);
+	f.has_coroutine = which & 4;
+	f.coroutine = next_random() % 1100;
+	f.kinds = which & 8 ? 1u << next_random() % NR_TRACE_KINDS : 0;
+	f.site = which & 16 ? "a.c:3" : NULL;
+	return f;
+}
+
+static void a_filter_returns_what_a_full_scan_finds(void)
+{
+	struct result result;
+	unsigned i, k, few = 0;
+
+	make_calm_events(100000);
+	write_events(100000, 1000);
+	for (i = 0; i < 60; i++) {
+		struct trace_filter f = any_filter(events[99999].ts - 1000);
+		uint64_t expected = 0, checksum = 0;
+
+		for (k = 0; k < 100000; k++) {
+			if (!passes(&f, &events[k]))
+				continue;
+			expected++;
+			checksum = mix_event(checksum, &events[k]);
+		}
+		read_compact(path, &f, &result);
+		CHECK_EQ(result.events, expected);
+		CHECK_EQ(result.checksum, checksum);
+		/* What was not read is known to be there. */
+		CHECK_EQ(result.verdict, TRACE_COMPLETE);
+		CHECK_EQ(result.read, 100000);
+		few += result.ct.read < result.ct.blocks / 4;
+		trace_filter_release(&f);
+	}
+	CHECK(few > 30);
+}
+
+static void a_filter_reads_only_the_blocks_that_it_needs(void)
+{
+	struct trace_filter coroutine = { .has_coroutine = true, .coroutine = 505 };
+	struct trace_filter range = { .has_from = true, .has_to = true };
+	struct trace_filter kind = { .kinds = 1u << TRACE_BIRTH };
+	struct result result;
+
+	/* One block has the facts at the beginning, one the totals. */
+	read_compact(path, &kind, &result);
+	CHECK_EQ(result.ct.read, 3);
+	CHECK_EQ(result.ct.blocks, 103);
+	/* Coroutines are in use for 2,000 events: two blocks. */
+	read_compact(path, &coroutine, &result);
+	CHECK(result.ct.read == 5 && result.events);
+	/* Block 50 alone, without its ends. */
+	range.from_ns = events[50001].ts + 1 - 1000;
+	range.to_ns = events[50997].ts - 1000;
+	read_compact(path, &range, &result);
+	CHECK(result.ct.read == 4 && result.events > 900);
+}
+
+/* Without the index, times and kinds are known, coroutines are not. */
+static void a_filter_works_on_a_file_without_an_index(void)
+{
+	struct trace_filter f = { .has_from = true, .has_to = true, .has_coroutine = true };
+	struct result whole, cut;
+
+	f.from_ns = events[50001].ts - 1000;
+	f.to_ns = events[51001].ts - 1000;
+	f.coroutine = events[50500].probe_id;
+	read_compact(path, &f, &whole);
+	write_piece(content, size - 1);
+	read_compact(piece, &f, &cut);
+	CHECK(whole.events && whole.events == cut.events && whole.checksum == cut.checksum);
+	CHECK(cut.ct.read < 8 && !cut.ct.has_index);
+}
+
+/* ---- saves ------------------------------------------------------------------- */
+
+static struct trace_save last_save;
+static unsigned nr_saves;
+
+static void begin_save(void *ctx, const struct trace_save *save)
+{
+	(void)ctx;
+	last_save = *save;
+}
+
+static void end_save(void *ctx, bool complete)
+{
+	struct stat st;
+
+	(void)ctx;
+	CHECK(complete && stat(path, &st) == 0);
+	CHECK_EQ(st.st_size, last_save.trace_size);
+	nr_saves++;
+}
+
+static void a_save_announces_the_size_that_the_file_will_have(void)
+{
+	const struct trace_saver saver = { .begin = begin_save, .end = end_save };
+	struct trace_writer *w = open_compact(path);
+	struct trace_counts counts;
+	unsigned i;
+
+	nr_saves = 0;
+	w->saver = &saver;
+	for (i = 0; i < 70000; i++)
+		trace_put_event(w, 0, &events[i]);
+	CHECK_EQ(nr_saves, 1); /* a full block */
+	CHECK_EQ(last_save.transitions + last_save.others, COMPACT_ITEMS_MAX);
+	trace_flush(w);
+	CHECK_EQ(nr_saves, 2);
+	CHECK_EQ(last_save.transitions + last_save.others, 70000);
+	w->saver = NULL;
+	close_compact(w, &counts);
+}
+
+static void the_totals_find_room_when_the_file_may_not_grow(void)
+{
+	struct rlimit limit, old;
+	struct trace_counts counts;
+	struct err trace = { 0 }, facts = { 0 };
+	struct trace_writer *w;
+	struct result result;
+	unsigned i;
+
+	make_wild_events(20000);
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = (struct rlimit){ 100000, old.rlim_max };
+	w = open_compact(path);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (i = 0; i < 20000; i++) {
+		trace_put_event(w, 0, &events[i]);
+		if (i % 500 == 499)
+			trace_flush(w);
+	}
+	trace_flush(w);
+	trace_writer_counts(w, &counts);
+	CHECK_EQ(counts.written + counts.unwritten + counts.others_written +
+			 counts.others_unwritten,
+		 20000);
+	CHECK(counts.written && counts.unwritten);
+	trace_put_totals(w, &(struct sidecar_totals){ .collected = counts.written,
+						      .others_collected = counts.others_written });
+	trace_writer_close(w, &counts, &trace, &facts);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+	CHECK(trace.code == -EFBIG && !facts.code);
+	read_compact(path, NULL, &result);
+	CHECK_EQ(result.verdict, TRACE_COMPLETE); /* as many as the totals say */
+	CHECK_EQ(result.events, counts.written + counts.others_written);
+}
+
+int main(void)
+{
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/trace.ct", dir);
+	snprintf(piece, sizeof(piece), "%s/piece", dir);
+	RUN(events_of_any_kind_come_back_in_their_order);
+	RUN(a_file_that_is_cut_loses_at_most_its_last_block);
+	RUN(a_head_that_is_cut_or_damaged_is_an_error);
+	RUN(damage_takes_one_block_and_is_reported);
+	RUN(blocks_that_were_removed_are_missed);
+	RUN(a_filter_returns_what_a_full_scan_finds);
+	RUN(a_filter_reads_only_the_blocks_that_it_needs);
+	RUN(a_filter_works_on_a_file_without_an_index);
+	RUN(a_save_announces_the_size_that_the_file_will_have);
+	RUN(the_totals_find_room_when_the_file_may_not_grow);
+	free(content);
+	unlink(path);
+	unlink(piece);
+	rmdir(dir);
+	return 0;
+}
