@@ -10,6 +10,7 @@
 #include "analyze/module_table.h"
 #include "base/output_file.h"
 #include "cmd.h"
+#include "filter_opts.h"
 #include "trace_foreach.h"
 
 enum diff_output { DIFF_TEXT, DIFF_MARKDOWN, DIFF_JSON };
@@ -17,6 +18,7 @@ enum diff_output { DIFF_TEXT, DIFF_MARKDOWN, DIFF_JSON };
 enum diff_color { DIFF_COLOR_AUTO, DIFF_COLOR_NEVER, DIFF_COLOR_ALWAYS };
 
 struct diff_job {
+	struct trace_filter filter;
 	const char *base[DIFF_RUNS_MAX + 1], *head[DIFF_RUNS_MAX + 1]; /* NULL-terminated */
 	size_t nr_base, nr_head;
 	char *notes[2 * DIFF_RUNS_MAX + 2];
@@ -101,6 +103,8 @@ static int diff_read(struct diff_job *job, const char *trace, struct diff_profil
 	if (to.analysis && to.symbols) {
 		to.analysis->symbols = to.symbols;
 		reader = trace_reader_open(trace, err);
+		if (reader)
+			trace_reader_set_filter(reader, &job->filter);
 		rc = reader ? diff_read_with(job, &to, reader, profile, err) : err->code;
 	} else {
 		rc = diff_no_memory(trace, err);
@@ -231,6 +235,8 @@ static const struct opt options[] = {
 	  OPT_UNITS(struct diff_job, diff.limits.ns, 0, 1000000000, 1000) },
 	{ 0, "fail-on-regression", NULL, "exit 1 if anything is worse",
 	  OPT_FLAG(struct diff_job, fail_on_regression) },
+	FILTER_TIME_OPTS_SHORT(struct diff_job, filter,
+			       "only from TIME on (10s, 5ms); --to TIME, --coro ID"),
 	{ .name = NULL },
 };
 

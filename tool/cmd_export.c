@@ -5,9 +5,10 @@
  * Both go to the sinks of src/export; export_frames.c has the summary of a recording.
  */
 #include "export_job.h"
+#include "filter_opts.h"
 
 static const struct opt options[] = {
-	{ 'i', "in", "TRACE", "JSON lines, CTF directory or recording; - is stdin",
+	{ 'i', "in", "TRACE", "JSON lines, CTF, .ct or recording; - is stdin",
 	  OPT_TEXT(struct export_job, options.trace) },
 	/* older alias of -i */
 	{ 'f', "file", "FILE", NULL, OPT_TEXT(struct export_job, options.trace) },
@@ -15,6 +16,9 @@ static const struct opt options[] = {
 	  OPT_TEXT(struct export_job, options.output) },
 	{ 0, "full", NULL, "also export names, sites, wakes, creations and ends",
 	  OPT_FLAG(struct export_job, options.full) },
+	FILTER_TIME_OPTS_SHORT(struct export_job, options.filter,
+			       "only from TIME on; --to, --coro, --site, --kind"),
+	FILTER_EVENT_OPTS_SHORT(struct export_job, options.filter),
 	{ 0, "no-formula-guard", NULL, "do not put ' before text that begins with = + - @",
 	  OPT_FLAG(struct export_job, options.exact_text) },
 	{ 'q', "quiet", NULL, "no progress; a summary only if something is missing",
@@ -62,9 +66,8 @@ const struct command command_export = {
 	.instrument = "coroutines",
 	.args = "KIND -i TRACE [-o FILE]",
 	.summary = "export a trace or recording to a database or another format",
-	.details = "KIND: csv, sqlite, mysql, postgresql; perfetto, chrome, ctf, jsonl; schema "
-		   "prints\n"
-		   "the SQL of the tables.  Recordings of frames: every KIND but ctf and schema.\n"
+	.details = "KIND: csv sqlite mysql postgresql perfetto chrome jsonl; ctf ct schema: traces "
+		   "only\n"
 		   "Exit status: 0 done; 1 failed, or something is missing; 2 usage.\n",
 	.opts = options,
 	.run = run_export,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "filter_opts.h"
 #include "html_job.h"
 #include "view/html.h"
 
@@ -19,6 +20,7 @@ static const struct opt options[] = {
 	{ 'q', "quiet", NULL, "print only what is missing", OPT_FLAG(struct html_job, quiet) },
 	{ 0, "json", NULL, "print the summary as one JSON object",
 	  OPT_FLAG(struct html_job, json) },
+	FILTER_TIME_OPTS(struct html_job, filter),
 	{ .name = NULL },
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "filter_opts.h"
 #include "info.h"
 #include "trace_foreach.h"
 
@@ -32,6 +33,7 @@ static int info_read_trace(struct info *info, struct err *err)
 
 	if (!reader)
 		return err->code;
+	trace_reader_set_filter(reader, info->filter);
 	rc = read_trace(info->trace_path, reader, info_add_item, info, err);
 	info->stats = *trace_reader_stats(reader);
 	if (info->stats.sidecar_path)
@@ -75,9 +77,9 @@ static int info_refuse(const struct info *info)
 	return EXIT_FAILED;
 }
 
-static int info_print_trace(const char *path, bool json)
+static int info_print_trace(const char *path, const struct trace_filter *filter, bool json)
 {
-	struct info info = { .trace_path = path };
+	struct info info = { .trace_path = path, .filter = filter };
 	struct err err = { 0 };
 	int status;
 
@@ -95,11 +97,14 @@ static int info_print_trace(const char *path, bool json)
 }
 
 struct info_options {
+	struct trace_filter filter;
 	bool json;
 };
 
 static const struct opt options[] = {
 	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct info_options, json) },
+	FILTER_TIME_OPTS(struct info_options, filter),
+	FILTER_EVENT_OPTS(struct info_options, filter),
 	{ .name = NULL },
 };
 
@@ -112,20 +117,21 @@ static int run_info(int argc, char **argv)
 	if (status != OPTS_PARSED)
 		return status;
 	path = opts_operand(&command_info, argc, argv, first);
-	return path ? info_print_trace(path, o.json) : EXIT_USAGE;
+	return path ? info_print_trace(path, &o.filter, o.json) : EXIT_USAGE;
 }
 
 const struct command command_info = {
 	.name = "info",
 	.instrument = "coroutines",
-	.args = "[--json] TRACE",
+	.args = "[OPTIONS] TRACE",
 	.summary = "summarize a trace and check that it is complete",
 	.details =
-		"TRACE is a file of JSON lines, '-' for standard input, or the directory of a\n"
-		"corotracer CTF trace.  JSON lines of other tools are accepted; only a trace with\n"
-		"a sidecar (TRACE.meta) records how many events were lost.\n"
+		"TRACE is a file of JSON lines, '-' for standard input, the directory of a\n"
+		"corotracer CTF trace, or a compact trace (.ct).  JSON lines of other tools are\n"
+		"accepted; only a trace with a sidecar (TRACE.meta) says how many events were "
+		"lost.\n"
 		"\n"
-		"Exit status: 0 the trace is sound; 1 it has invalid lines or damaged packets, or\n"
+		"Exit status: 0 the trace is sound; 1 it has invalid lines or damaged parts, or\n"
 		"is incomplete, or part of it cannot be read; 2 usage.\n",
 	.opts = options,
 	.run = run_info,

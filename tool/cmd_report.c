@@ -5,6 +5,7 @@
 
 #include "analyze/detector.h"
 #include "cmd.h"
+#include "filter_opts.h"
 #include "report_job.h"
 
 static int list_detectors(void)
@@ -61,6 +62,8 @@ static const struct opt options[] = {
 	  OPT_TEXT(struct report_options, job.suppressions) },
 	{ 0, "gen-suppressions", NULL, "print such lines for all findings",
 	  OPT_FLAG(struct report_options, job.gen_suppressions) },
+	FILTER_TIME_OPTS_SHORT(struct report_options, job.filter,
+			       "only from TIME on (10s, 5ms); --to TIME, --coro ID"),
 	{ 0, "list", NULL, "list the detectors", OPT_FLAG(struct report_options, list) },
 	{ .name = NULL },
 };
@@ -85,9 +88,7 @@ const struct command command_report = {
 	.instrument = "coroutines",
 	.args = "[OPTIONS] TRACE",
 	.summary = "find problems in a trace: lost wakeups, leaks, blocking and more",
-	.details = "Findings are proven, strong, suspect or info; where events are missing that "
-		   "could\n"
-		   "explain a finding, it is at most suspect.\n"
+	.details = "Where events are missing that could explain a finding, it is at most suspect.\n"
 		   "Exit status: 0 done; 1 --fail-on matched, the trace is incomplete (with "
 		   "--fail-on:\n"
 		   "or has no end), or the command failed; 2 usage.\n",

@@ -213,6 +213,7 @@ static int html_make(const struct html_job *job, struct view *v, struct err *err
 
 	reader = rc ? NULL : trace_reader_open(job->trace, err);
 	if (reader) {
+		trace_reader_set_filter(reader, &job->filter);
 		rc = html_read_trace(job, reader, v, err);
 		if (!rc)
 			rc = html_write_page(job, v, &page, err);

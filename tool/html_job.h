@@ -9,9 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/trace_filter.h"
+
 struct html_job {
 	const char *command; /* for messages; NULL: the tool itself */
 	const char *trace;
+	struct trace_filter filter;
 	const char *output; /* NULL: TRACE.html; "-": standard output */
 	const char *page;   /* a file to use instead of the embedded page; NULL: none */
 	uint64_t max_size;  /* 0: default */

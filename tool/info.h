@@ -12,6 +12,7 @@
 /* Everything known about the trace. */
 struct info {
 	const char *trace_path;
+	const struct trace_filter *filter;
 	char *sidecar_path; /* JSON lines: where the sidecar is, or would be; NULL: cannot exist */
 	struct trace_stats stats;
 	struct trace_summary sum;

@@ -354,6 +354,7 @@ static int report_with(struct report_job *job, struct analysis *a, struct symbol
 	reader = trace_reader_open(job->trace, err);
 	if (!reader)
 		return err->code;
+	trace_reader_set_filter(reader, &job->filter);
 	rc = read_all(job, reader, a, symbols, err);
 	if (!rc)
 		rc = report_job_conclude(job, reader, a, symbols, rules, err);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analyze/finding.h"
+#include "trace/trace_filter.h"
 
 /* Text is the default on a terminal, Markdown elsewhere. */
 enum report_form { REPORT_MARKDOWN, REPORT_TEXT, REPORT_JSON, REPORT_SARIF, REPORT_JUNIT };
@@ -19,6 +20,7 @@ enum report_color { REPORT_COLOR_AUTO, REPORT_COLOR_NEVER, REPORT_COLOR_ALWAYS }
 struct report_job {
 	const char *command; /* for messages */
 	const char *trace;
+	struct trace_filter filter;
 	const char *output; /* NULL: stdout */
 	enum report_form form;
 	bool has_form; /* false: text on a terminal, else Markdown */

@@ -197,6 +197,7 @@ int export_run(const struct sink *sink, const struct export_options *options,
 	t.reader = trace_reader_open(options->trace, err);
 	if (!t.reader)
 		return err->code;
+	trace_reader_set_filter(t.reader, &options->filter);
 	rc = trace_driver_run(&t, options, err);
 	trace_reader_close(t.reader);
 	return rc;

@@ -95,11 +95,13 @@ static void tell_horizon(struct rewrite *r, uint64_t ts)
 
 static int rewrite_put_event(struct rewrite *r, const struct trace_event *ev)
 {
+	uint64_t *count = trace_is_transition(ev) ? &r->transitions : &r->others;
 	bool has_lane = r->is_ours && ev->station == TRACE_NO_STATION;
 	int64_t lane = has_lane ? rewrite_lane_of(r, ev->tid, ev->pid) : TRACE_LANE_STATIONS;
 
 	if (lane < 0)
 		return -ENOMEM;
+	++*count;
 	if (has_lane && ev->ts >= r->last_ts[lane]) {
 		r->last_ts[lane] = ev->ts;
 		trace_put_event(r->writer, (uint32_t)lane, ev);
@@ -121,6 +123,20 @@ static int rewrite_put_gap(struct rewrite *r, const struct trace_gap *gap)
 	trace_put_gap(r->writer, (uint32_t)lane, gap->from_ts, gap->to_ts, gap->transitions,
 		      gap->others);
 	return 0;
+}
+
+/* Of a part of a trace, the totals count what is in the part. */
+static void rewrite_put_totals(struct rewrite *r, const struct sidecar_totals *whole)
+{
+	struct sidecar_totals totals = *whole;
+
+	if (r->is_part) {
+		totals.written -= whole->collected - r->transitions;
+		totals.others_written -= whole->others_collected - r->others;
+		totals.collected = r->transitions;
+		totals.others_collected = r->others;
+	}
+	trace_put_totals(r->writer, &totals);
 }
 
 static int put_item(struct rewrite *r, const struct trace_item *item)
@@ -157,7 +173,7 @@ static int put_item(struct rewrite *r, const struct trace_item *item)
 		trace_put_coroutine(r->writer, &item->coroutine);
 		return 0;
 	case TRACE_ITEM_TOTALS:
-		trace_put_totals(r->writer, &item->totals);
+		rewrite_put_totals(r, &item->totals);
 		return 0;
 	case NR_TRACE_ITEM_TYPES:
 		break;
@@ -170,6 +186,7 @@ int rewrite_item(struct rewrite *r, struct sink_job *job, const struct trace_ite
 {
 	struct trace_counts counts;
 
+	r->is_part = trace_filter_is_set(&job->options->filter);
 	if (rewrite_open_writer(r, item, err) < 0)
 		return err->code;
 	if (put_item(r, item) < 0)

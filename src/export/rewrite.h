@@ -26,6 +26,8 @@ struct rewrite {
 	bool is_ours;                    /* the trace has a run */
 	uint64_t pid; /* of the only process; 0: there is none, or there are several */
 	uint64_t nr_processes;
+	bool is_part;                 /* a filter leaves events out */
+	uint64_t transitions, others; /* that were put */
 	uint64_t newest_ts, horizon_ts, since_horizon, nr_items;
 };
 

@@ -37,7 +37,8 @@
 
 /* Options of the user.  NULL, 0 and false: not given. */
 struct export_options {
-	const char *trace;  /* as for trace_reader_open(); "-" is standard input */
+	const char *trace;          /* as for trace_reader_open(); "-" is standard input */
+	struct trace_filter filter; /* of a trace: export only what passes */
 	const char *output; /* a file, "-" for standard output; NULL: named after the trace */
 	bool full;          /* also export data beyond the six columns of the existing coroTracer */
 	bool quiet;         /* no progress */

@@ -147,6 +147,17 @@ static bool trace_filter_coroutine_passes(const struct trace_filter *f,
 		trace_filter_has_site(f, c->birth_site));
 }
 
+/* The program went on after the end of the range. */
+static void trace_filter_end(const struct trace_filter *f, struct sidecar_totals *totals)
+{
+	if (totals->end_ts <= trace_filter_to(f))
+		return;
+	totals->end_ts = trace_filter_to(f);
+	totals->detached = true;
+	totals->exit_status = TRACE_EXIT_DETACHED;
+	totals->signal = 0;
+}
+
 bool trace_filter_passes(const struct trace_filter *f, struct trace_item *item)
 {
 	switch (item->type) {
@@ -163,8 +174,7 @@ bool trace_filter_passes(const struct trace_filter *f, struct trace_item *item)
 	case TRACE_ITEM_COROUTINE:
 		return trace_filter_coroutine_passes(f, &item->coroutine);
 	case TRACE_ITEM_TOTALS:
-		if (item->totals.end_ts > trace_filter_to(f))
-			item->totals.end_ts = trace_filter_to(f);
+		trace_filter_end(f, &item->totals);
 		return true;
 	default:
 		return true;

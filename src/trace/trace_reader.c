@@ -175,5 +175,6 @@ void trace_reader_close(struct trace_reader *r)
 	if (!r)
 		return;
 	site_table_release(&r->sites);
+	trace_filter_release(&r->part);
 	r->ops->close(r);
 }

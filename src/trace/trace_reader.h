@@ -86,7 +86,8 @@ struct trace_reader {
 	const struct trace_reader_ops *ops;
 	struct trace_stats stats;
 	struct site_table sites;
-	struct trace_filter *filter; /* NULL: everything is returned */
+	struct trace_filter *filter; /* &part, or NULL: everything is returned */
+	struct trace_filter part;
 };
 
 /*
@@ -112,13 +113,13 @@ struct trace_reader *trace_reader_follow(const char *path, struct err *err);
  */
 bool trace_reader_settle(struct trace_reader *r, struct trace_item *item);
 
-/*
- * Return only what passes @filter, which belongs to the caller and outlives the reader.  Before the
- * first trace_next().
- */
-static inline void trace_reader_set_filter(struct trace_reader *r, struct trace_filter *filter)
+/* Return only what passes @filter, of which the reader makes a copy.  Before the first
+ * trace_next(). */
+static inline void trace_reader_set_filter(struct trace_reader *r,
+					   const struct trace_filter *filter)
 {
-	r->filter = trace_filter_is_set(filter) ? filter : NULL;
+	r->part = *filter;
+	r->filter = trace_filter_is_set(filter) ? &r->part : NULL;
 }
 
 /* The rest of trace_next() for a reader with a filter.  False: the item is not to be returned. */

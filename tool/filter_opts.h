@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* filter_opts.h - options that select a part of a trace: --from, --to, --coro, --site, --kind. */
+#ifndef TOOL_FILTER_OPTS_H
+#define TOOL_FILTER_OPTS_H
+
+#include "opts.h"
+#include "trace/trace_filter.h"
+
+/* Each sets a struct trace_filter. */
+bool filter_parse_from(void *filter, const struct opt_use *use);
+bool filter_parse_to(void *filter, const struct opt_use *use);
+bool filter_parse_coroutine(void *filter, const struct opt_use *use);
+bool filter_parse_site(void *filter, const struct opt_use *use);
+bool filter_parse_kind(void *filter, const struct opt_use *use);
+
+/*
+ * Rows of an option table whose struct @options has a struct trace_filter @field.  Detectors need
+ * every event of a coroutine: their commands have the first three only.
+ */
+#define FILTER_TIME_OPTS(options, field)                                                 \
+	{ 0, "from", "TIME", "only events from TIME on: 10s, 500ms, 1m since the start", \
+	  OPT_CALL(options, field, filter_parse_from) },                                 \
+		{ 0, "to", "TIME", "only events up to TIME",                             \
+		  OPT_CALL(options, field, filter_parse_to) },                           \
+	{                                                                                \
+		0, "coro", "ID", "only events of this coroutine",                        \
+			OPT_CALL(options, field, filter_parse_coroutine)                 \
+	}
+#define FILTER_EVENT_OPTS(options, field)                                           \
+	{ 0, "site", "GLOB", "only events at sites: FILE, FILE:LINE or FUNCTION",   \
+	  OPT_CALL(options, field, filter_parse_site) },                            \
+	{                                                                           \
+		0, "kind", "NAMES", "only events of these kinds: suspend,wake,...", \
+			OPT_CALL(options, field, filter_parse_kind)                 \
+	}
+
+/* The same where the help has one line left. */
+#define FILTER_TIME_OPTS_SHORT(options, field, text)                                    \
+	{ 0, "from", "TIME", text, OPT_CALL(options, field, filter_parse_from) },       \
+		{ 0, "to", "TIME", NULL, OPT_CALL(options, field, filter_parse_to) },   \
+	{                                                                               \
+		0, "coro", "ID", NULL, OPT_CALL(options, field, filter_parse_coroutine) \
+	}
+#define FILTER_EVENT_OPTS_SHORT(options, field)                                       \
+	{ 0, "site", "GLOB", NULL, OPT_CALL(options, field, filter_parse_site) },     \
+	{                                                                             \
+		0, "kind", "NAMES", NULL, OPT_CALL(options, field, filter_parse_kind) \
+	}
+
+#endif
