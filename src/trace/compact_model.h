@@ -72,22 +72,23 @@ static inline void compact_model_reset(struct compact_model *m)
 		m->last[i].station = TRACE_NO_STATION;
 }
 
+/* Kinds of which each coroutine has a last event of its own.  Kinds of later versions have none. */
 static inline unsigned compact_class(unsigned kind)
 {
-	static const uint8_t classes[16] = {
-		[TRACE_SUSPEND] = 0,
-		[TRACE_RESUME] = 1,
-		[TRACE_WAKE] = 2,
-		[TRACE_ACQUIRE] = 3,
-		[TRACE_RELEASE] = 4,
-		[TRACE_BIRTH] = COMPACT_NO_CLASS,
-		[TRACE_END] = COMPACT_NO_CLASS,
-		[TRACE_DESTROY] = COMPACT_NO_CLASS,
-		[TRACE_CLOSE] = COMPACT_NO_CLASS,
-		[9 ... 15] = COMPACT_NO_CLASS,
-	};
-
-	return classes[kind & 15];
+	switch (kind) {
+	case TRACE_SUSPEND:
+		return 0;
+	case TRACE_RESUME:
+		return 1;
+	case TRACE_WAKE:
+		return 2;
+	case TRACE_ACQUIRE:
+		return 3;
+	case TRACE_RELEASE:
+		return 4;
+	default:
+		return COMPACT_NO_CLASS;
+	}
 }
 
 static inline void compact_model_add_coroutine(struct compact_model *m, uint64_t id)
@@ -144,12 +145,12 @@ static inline void compact_model_step(struct compact_coroutine *c, uint64_t seq)
 /* Signed differences as unsigned numbers: 0, -1, 1, -2, ... */
 static inline uint64_t compact_zigzag(uint64_t difference)
 {
-	return difference << 1 ^ (uint64_t)-(int64_t)(difference >> 63);
+	return difference << 1 ^ (uint64_t) - (int64_t)(difference >> 63);
 }
 
 static inline uint64_t compact_unzigzag(uint64_t value)
 {
-	return value >> 1 ^ (uint64_t)-(int64_t)(value & 1);
+	return value >> 1 ^ (uint64_t) - (int64_t)(value & 1);
 }
 
 #endif
