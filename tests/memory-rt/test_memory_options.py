@@ -3,7 +3,7 @@
 """test_memory_options.py - CACHERAY_OPTIONS: valid options take effect; invalid ones are reported, and the program runs."""
 import os
 
-from rt import alone, check, compile, contains, each_compiler, equal, main, sizes
+from rt import alone, check, compile, contains, each_family, equal, main, sizes
 
 GARBAGE = ["nonsense", "=", "enabled", "enabled=", "unknown=1", "sample=5", "sample=0/5", "sample=6/5", "sample=a/b",
            "maxsize=", "maxsize=12Q", "ring=-1", "onfull=explode", "region=12", "region=20-10", "region=zz-10",
@@ -11,7 +11,7 @@ GARBAGE = ["nonsense", "=", "enabled", "enabled=", "unknown=1", "sample=5", "sam
            "\xff\xfe=\x01", "%n%s%p", "start=" + "1" * 2000]
 
 
-@each_compiler
+@each_family
 def garbage_is_said_and_nothing_is_traced(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     for options in GARBAGE:
@@ -23,7 +23,7 @@ def garbage_is_said_and_nothing_is_traced(dir, cc, _cxx):
     contains(r.stderr, "cannot open the trace")
 
 
-@each_compiler
+@each_family
 def disabled_means_nothing_happens(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")
@@ -39,7 +39,7 @@ def disabled_means_nothing_happens(dir, cc, _cxx):
     equal(sizes(check(trace)), {s: (0, 1000) for s in (1, 2, 4, 8, 16)}, "writes after cacheray_start")
 
 
-@each_compiler
+@each_family
 def a_cap_on_the_size_holds_and_is_told(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")
@@ -51,7 +51,7 @@ def a_cap_on_the_size_holds_and_is_told(dir, cc, _cxx):
     equal([m["cause"] for m in c["missing"]][:1] != [], True, f"missing: {c['missing']}")
 
 
-@each_compiler
+@each_family
 def a_ring_keeps_the_newest(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace, whole = os.path.join(dir, f"{cc}.trace"), os.path.join(dir, f"{cc}-whole.trace")
@@ -63,7 +63,7 @@ def a_ring_keeps_the_newest(dir, cc, _cxx):
     equal(0 < c["accesses"] < all["accesses"], True, f"kept {c['accesses']}")
 
 
-@each_compiler
+@each_family
 def blocks_that_do_not_fit_into_the_ring_are_counted(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace, whole = os.path.join(dir, f"{cc}.trace"), os.path.join(dir, f"{cc}-whole.trace")
@@ -73,7 +73,7 @@ def blocks_that_do_not_fit_into_the_ring_are_counted(dir, cc, _cxx):
     equal(c["accesses"] + c["lost"], all["accesses"], "kept and lost together")
 
 
-@each_compiler
+@each_family
 def bursts_have_weights_and_count_what_they_skip(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace, whole = os.path.join(dir, f"{cc}.trace"), os.path.join(dir, f"{cc}-whole.trace")
@@ -86,7 +86,7 @@ def bursts_have_weights_and_count_what_they_skip(dir, cc, _cxx):
     equal(c["lost"], 0, "lost")
 
 
-@each_compiler
+@each_family
 def a_region_leaves_out_what_is_elsewhere(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace, whole = os.path.join(dir, f"{cc}.trace"), os.path.join(dir, f"{cc}-whole.trace")

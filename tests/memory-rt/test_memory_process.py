@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from rt import CLEAN, TOOL, alone, check, collected, compile, contains, each_compiler, equal, left_behind, live_file
+from rt import CLEAN, TOOL, alone, check, collected, compile, contains, each_family, equal, left_behind, live_file
 from rt import main, sizes, wait_until
 
 N = 1000
@@ -21,7 +21,7 @@ def writes(trace, **kwargs):
     return sizes(check(trace, **kwargs)).get(2, (0, 0))[1]
 
 
-@each_compiler
+@each_family
 def a_child_of_fork_has_a_trace_of_its_own(dir, cc, _cxx):
     program = compile(dir, "ways.c", cc)
     alone(program, "fork", trace=os.path.join(dir, f"{cc}-%p"))
@@ -38,7 +38,7 @@ def a_child_of_fork_has_a_trace_of_its_own(dir, cc, _cxx):
     equal([writes(t) for t in glob.glob(os.path.join(dir, f"{cc}.run.*"))], [N], "of the child, collected")
 
 
-@each_compiler
+@each_family
 def a_child_that_nobody_hears_of_leaves_its_parents_trace_alone(dir, cc, _cxx):
     program = compile(dir, "ways.c", cc)
     for under in ("alone", "collected"):
@@ -50,7 +50,7 @@ def a_child_that_nobody_hears_of_leaves_its_parents_trace_alone(dir, cc, _cxx):
         equal(writes(trace), N, f"writes after vfork, {under}")
 
 
-@each_compiler
+@each_family
 def _exit_and_exec_complete_the_trace(dir, cc, _cxx):
     program = compile(dir, "ways.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")
@@ -71,7 +71,7 @@ def _exit_and_exec_complete_the_trace(dir, cc, _cxx):
     equal(sorted(writes(t) for t in runs), [N, N], "writes before and after exec, collected")
 
 
-@each_compiler
+@each_family
 def an_exit_completes_the_trace_while_other_threads_ask_for_it_too(dir, cc, _cxx):
     program = compile(dir, "ways.c", cc)
     for i in range(200 if os.environ.get("COROTRACER_FULL") == "1" else 10):
@@ -91,7 +91,7 @@ def deny_membarrier():
         raise OSError("no seccomp")
 
 
-@each_compiler
+@each_family
 def a_program_that_may_not_call_membarrier_is_traced(dir, cc, _cxx):
     """Threads still run when it ends: their open chunks are taken, or counted as lost."""
     program = compile(dir, "ways.c", cc)
@@ -103,7 +103,7 @@ def a_program_that_may_not_call_membarrier_is_traced(dir, cc, _cxx):
         check(trace, sound=None)
 
 
-@each_compiler
+@each_family
 def a_crash_or_a_kill_loses_nothing_under_a_collector(dir, cc, _cxx):
     program = compile(dir, "ways.c", cc)
     for how, sig in (("crash", signal.SIGSEGV), ("kill", signal.SIGKILL)):
@@ -112,7 +112,7 @@ def a_crash_or_a_kill_loses_nothing_under_a_collector(dir, cc, _cxx):
         equal(writes(trace), N, f"writes before {how}")
 
 
-@each_compiler
+@each_family
 def a_kill_without_a_collector_leaves_what_can_be_recovered(dir, cc, _cxx):
     program = compile(dir, "ways.c", cc)
     before = left_behind()
@@ -132,7 +132,7 @@ def a_kill_without_a_collector_leaves_what_can_be_recovered(dir, cc, _cxx):
             os.unlink(region)
 
 
-@each_compiler
+@each_family
 def what_is_recovered_joins_what_was_written(dir, cc, _cxx):
     program = compile(dir, "ways.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")
@@ -178,7 +178,7 @@ def regions_of(pid):
     return {os.path.dirname(f) for f in files if os.path.dirname(f) != "/dev/shm"}
 
 
-@each_compiler
+@each_family
 def a_killed_collector_does_not_hurt_the_program(dir, cc, _cxx):
     program = compile(dir, "ways.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")
@@ -202,7 +202,7 @@ def a_killed_collector_does_not_hurt_the_program(dir, cc, _cxx):
             shutil.rmtree(region, ignore_errors=True)
 
 
-@each_compiler
+@each_family
 def a_full_disk_is_said_and_the_program_goes_on(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     r = alone(program, 2, 100000, trace="/dev/full")
@@ -210,7 +210,7 @@ def a_full_disk_is_said_and_the_program_goes_on(dir, cc, _cxx):
     contains(r.stderr, "goes on")
 
 
-@each_compiler
+@each_family
 def a_library_that_is_loaded_is_traced_too(dir, cc, _cxx):
     host = compile(dir, "host.c", cc)
     for late in (False, True):

@@ -4,12 +4,12 @@
 import os
 import re
 
-from rt import alone, check, collected, compile, dump, each_compiler, equal, main, sizes
+from rt import alone, check, collected, compile, dump, each_family, equal, main, sizes
 
 MILLION = 1000000
 
 
-@each_compiler
+@each_family
 def eight_threads_of_a_million_accesses_are_all_there(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     for under in ("alone", "collected"):
@@ -26,7 +26,7 @@ def eight_threads_of_a_million_accesses_are_all_there(dir, cc, _cxx):
         equal(len({t["id"] for t in c["threads"]}), 9, "thread ids")
 
 
-@each_compiler
+@each_family
 def threads_that_come_and_go_share_the_slots(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")
@@ -37,7 +37,7 @@ def threads_that_come_and_go_share_the_slots(dir, cc, _cxx):
     equal(c["lost"], 0, "lost")
 
 
-@each_compiler
+@each_family
 def what_does_not_fit_is_dropped_if_asked_and_counted(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")
@@ -51,7 +51,7 @@ def what_does_not_fit_is_dropped_if_asked_and_counted(dir, cc, _cxx):
     equal(whole, full["reads"]["all"] + full["writes"]["all"], "recorded and lost together")
 
 
-@each_compiler
+@each_family
 def a_signal_handler_may_come_anywhere(dir, cc, _cxx):
     program = compile(dir, "storm.c", cc)
     for under in ("alone", "collected"):
@@ -66,7 +66,7 @@ def a_signal_handler_may_come_anywhere(dir, cc, _cxx):
             raise AssertionError(f"only {handlers} writes in handlers: that was no storm")
 
 
-@each_compiler
+@each_family
 def no_access_crosses_an_annotation(dir, cc, _cxx):
     program = compile(dir, "order.c", cc)
     blocks = 3000
