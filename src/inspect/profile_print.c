@@ -150,12 +150,14 @@ static void print_profile_losses(const struct profile_run *run, struct printer *
 static void print_profile_cost(const struct profile_run *run, struct printer *out)
 {
 	const struct wait_profile *p = run->profile;
-	uint64_t mean = p->looks ? p->look_ns / p->looks : 0;
+	uint64_t looks = p->looks ? p->looks : 1;
+	uint64_t mean = p->look_ns / looks, cpu = p->look_cpu_ns / looks;
 
 	print_count(out, "look_ns", NULL, mean);
 	print_count(out, "look_max_ns", NULL, p->look_max_ns);
-	print_text(out, "A look took %.1f ms, at most %.1f ms.\n", (double)mean / 1e6,
-		   (double)p->look_max_ns / 1e6);
+	print_count(out, "look_cpu_ns", NULL, cpu);
+	print_text(out, "A look took %.1f ms, at most %.1f ms, and %.1f ms of CPU.\n",
+		   (double)mean / 1e6, (double)p->look_max_ns / 1e6, (double)cpu / 1e6);
 	print_count(out, "stopped_ns", NULL, run->stopped_ns);
 	if (run->stopped_ns)
 		print_text(out, "The threads were stopped for %.3f ms in total.\n",

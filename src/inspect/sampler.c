@@ -404,7 +404,7 @@ int sampler_prepare(struct sampler *s, struct err *err)
 
 int sampler_look(struct sampler *s, struct err *err)
 {
-	uint64_t start = clock_now_ns(), took;
+	uint64_t start = clock_now_ns(), cpu = monotonic_clock_ns(CLOCK_THREAD_CPUTIME_ID), took;
 	int rc = sampler_try_look(s, err);
 
 	if (rc < 0) {
@@ -415,6 +415,7 @@ int sampler_look(struct sampler *s, struct err *err)
 	wait_profile_end_look(s->profile);
 	took = clock_now_ns() - start;
 	s->profile->look_ns += took;
+	s->profile->look_cpu_ns += monotonic_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	if (took > s->profile->look_max_ns)
 		s->profile->look_max_ns = took;
 	return 0;

@@ -70,6 +70,7 @@ struct wait_profile {
 	uint64_t period_ns;
 	uint64_t looks;                /* that succeeded */
 	uint64_t look_ns, look_max_ns; /* time that they took, in total and at most */
+	uint64_t look_cpu_ns;          /* processor time, in total */
 	uint64_t samples[PROFILE_STATES];
 	struct profile_losses losses;
 	struct profile_stack *stacks;

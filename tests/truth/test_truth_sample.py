@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_truth_sample.py - the numbers of `why --sample`, compared with what a program says of itself."""
+import resource
+
 from truth import *
 
 SOURCE_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inspect", "sampled.cpp")
@@ -14,6 +16,11 @@ def markers():
         return {m[1]: number for number, line in enumerate(f, 1) if (m := re.search(r"// @(\w+)$", line.rstrip()))}
 
 
+def cpu_of_children_ns():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((used.ru_utime + used.ru_stime) * 1e9)
+
+
 def places_of(stacks, lines):
     """Number of each stack, by the marker of its innermost line."""
     names = {line: name for name, line in lines.items()}
@@ -21,7 +28,7 @@ def places_of(stacks, lines):
 
 
 @check
-def sample_counts_add_up(n, pid, wall_ns):
+def sample_counts_add_up(n, pid, wall_ns, cpu_ns):
     out = n.output
     n.equal("pid", pid)
     n.equal("period_ns", PERIOD_NS)
@@ -32,6 +39,7 @@ def sample_counts_add_up(n, pid, wall_ns):
     n.within("elapsed_ns", SECONDS * 1_000_000_000, wall_ns)
     n.within("look_max_ns", 1, wall_ns)
     n.within("look_ns", 1, out["look_max_ns"])
+    n.within("look_cpu_ns", 1, cpu_ns / out["looks"])
     n.within("stopped_ns", 0, wall_ns)
     n.equal("bytes_failed", 0)
     n.equal("reloads", 0)
@@ -81,10 +89,10 @@ def sample_sees_what_the_program_does(n, lines):
 def sample_one(process, options, lines):
     process.stdout.readline()
     time.sleep(0.6)         # the coroutines have different phases then
-    start = time.monotonic_ns()
+    start, cpu = time.monotonic_ns(), cpu_of_children_ns()
     n = Numbers("why --sample", output_of("why", "--json", *options, "-p", process.pid, "--sample", f"{RATE}/s",
                                           "--duration", SECONDS))
-    sample_counts_add_up(n, process.pid, time.monotonic_ns() - start)
+    sample_counts_add_up(n, process.pid, time.monotonic_ns() - start, cpu_of_children_ns() - cpu)
     share = sample_sees_what_the_program_does(n, lines)
     n.done()
     process.terminate()

@@ -37,7 +37,7 @@ function profileIntro(d: ProfileData): HTMLElement {
 	return h("div", { class: "intro" },
 		h("h2", null, `Where the tasks of ${profileTitle(d)} spend their time`),
 		h("p", null, `${fmt.count(d.looks)} looks in ${fmt.duration(d.elapsed_ns)}, each stands for ${fmt.duration(d.period_ns)}: ${taskTime(d, d.samples)} of task time. `,
-			`A look took ${fmt.duration(d.look_ns)}, at most ${fmt.duration(d.look_max_ns)}.`),
+			`A look took ${fmt.duration(d.look_ns)}, at most ${fmt.duration(d.look_max_ns)}, and ${fmt.duration(d.look_cpu_ns)} of CPU.`),
 		d.stopped_ns > 0 ? h("p", null, `The threads were stopped for ${fmt.duration(d.stopped_ns)} in total.`) : null,
 		...profileRemarks(d));
 }

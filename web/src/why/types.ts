@@ -98,6 +98,7 @@ export interface ProfileData {
 	reloads: number;
 	look_ns: number;
 	look_max_ns: number;
+	look_cpu_ns: number;
 	stopped_ns: number;
 	problem: string | null;
 }
