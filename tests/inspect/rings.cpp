@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // rings.cpp - coroutines that wait for each other's locks, and some that only look as if they did.
 //
-//	rings own N | cppcoro N | family | again | shared | kinds | released | handed | loop |
-//choice | 	threads | clean
+//	rings own N | cppcoro N | family | again | shared | choice
+//	rings kinds | released | handed | loop | threads | clean
 //
 // expect(N, ...) as in truth.h; `ring N` is the number of coroutines in a ring, 0: no verdict.
 #include "cppcoro_names.h"
