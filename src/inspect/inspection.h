@@ -69,7 +69,7 @@ struct inspection {
 	struct coro_types *types;
 	struct frame_table table;
 	struct tokio_tasks tokio;
-	struct frame_wait *waits; /* per frame: what it waits for */
+	struct frame_wait *waits;       /* per frame: what it waits for */
 	const struct type_rules *rules; /* set by the caller: descriptions of types; or NULL */
 	struct described_waits described;
 	struct deadlocks deadlocks;

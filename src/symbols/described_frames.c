@@ -202,7 +202,7 @@ static void search_type(struct frame_search *s, Dwarf_Die *type, uint32_t offset
 		if (!s->left || !--s->left)
 			return;
 		if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
-		    member_offset(&die, &at) && member_bare_type(&die, &inner))
+		    member_start(&die, &at) && member_bare_type(&die, &inner))
 			search_type(s, &inner, offset + at, depth + 1);
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
@@ -229,7 +229,7 @@ static void search_variable(struct frame_search *s, Dwarf_Die *member)
 	Dwarf_Die type, to;
 	char *end;
 
-	if (!name || !member_offset(member, &s->start) || !member_bare_type(member, &type))
+	if (!name || !member_start(member, &s->start) || !member_bare_type(member, &type))
 		return;
 	s->name = name;
 	s->awaiter = -1;

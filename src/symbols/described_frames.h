@@ -66,8 +66,8 @@ enum guard_life {
 
 /* Whether the variable is constructed and not destroyed at @point. */
 enum guard_life described_member_life(const struct described_frame *frame,
-					 const struct described_member *member,
-					 const struct coro_point *point, bool is_gcc);
+				      const struct described_member *member,
+				      const struct coro_point *point, bool is_gcc);
 
 /* gcc: the number of the co_await at @point; -1: unknown. */
 int64_t described_point_awaiter(const struct coro_point *point, bool is_gcc);

@@ -91,7 +91,6 @@ static bool member_definition(Dwarf_Die *die, Dwarf_Die *out)
 bool member_bare_type(Dwarf_Die *die, Dwarf_Die *out)
 {
 	Dwarf_Attribute attr;
-	Dwarf_Die whole;
 	int step;
 
 	if (!dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attr), out))
@@ -100,19 +99,15 @@ bool member_bare_type(Dwarf_Die *die, Dwarf_Die *out)
 		int tag = dwarf_tag(out);
 
 		if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type &&
-		    tag != DW_TAG_typedef && tag != DW_TAG_atomic_type) {
-			if (member_is_struct(tag) && dwarf_hasattr(out, DW_AT_declaration) &&
-			    member_definition(out, &whole))
-				*out = whole;
+		    tag != DW_TAG_typedef && tag != DW_TAG_atomic_type)
 			return true;
-		}
 		if (!dwarf_formref_die(dwarf_attr(out, DW_AT_type, &attr), out))
 			return false;
 	}
 	return false;
 }
 
-bool member_offset(Dwarf_Die *member, uint32_t *offset)
+bool member_start(Dwarf_Die *member, uint32_t *offset)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word at = 0;
@@ -169,7 +164,7 @@ static bool member_search_one(struct member_search *s, Dwarf_Die *die, unsigned 
 
 	if (name && (strlen(name) != s->len || memcmp(name, s->name, s->len) != 0))
 		return false;
-	if (!member_offset(die, &at) || !member_bare_type(die, &type))
+	if (!member_start(die, &at) || !member_bare_type(die, &type))
 		return false;
 	s->offset += at;
 	if (name) {
@@ -200,8 +195,11 @@ static bool member_search_variants(struct member_search *s, Dwarf_Die *part, uns
 static bool member_search_in(struct member_search *s, Dwarf_Die *in, unsigned depth)
 {
 	unsigned left = MEMBERS_MAX;
-	Dwarf_Die die;
+	Dwarf_Die die, whole;
 
+	/* A unit that only uses pointers to a struct has a declaration of it. */
+	if (dwarf_hasattr(in, DW_AT_declaration) && member_definition(in, &whole))
+		in = &whole;
 	if (depth > NEST_MAX || dwarf_child(in, &die) != 0)
 		return false;
 	do {
@@ -232,7 +230,7 @@ static bool member_first_scalar(Dwarf_Die *type, uint32_t *offset)
 			return false;
 		left = MEMBERS_MAX;
 		do {
-			found = member_is_part(&die) && member_offset(&die, &at) &&
+			found = member_is_part(&die) && member_start(&die, &at) &&
 				member_bare_type(&die, &inner) &&
 				(dwarf_tag(&inner) == DW_TAG_pointer_type ||
 				 (dwarf_aggregate_size(&inner, &size) == 0 && size &&
@@ -284,7 +282,7 @@ static bool path_is_timespec(struct member_path *out, Dwarf_Die *type)
 			return true;
 		}
 		if (dwarf_child(&in, &die) != 0 || dwarf_tag(&die) != DW_TAG_member ||
-		    !member_offset(&die, &at) || !member_bare_type(&die, &inner))
+		    !member_start(&die, &at) || !member_bare_type(&die, &inner))
 			return false;
 		offset += at;
 		in = inner;

@@ -50,11 +50,11 @@ bool member_path_read(const struct member_path *path, uint64_t addr, memory_read
 bool member_path_read_time(const struct member_path *path, uint64_t addr, uint64_t unit,
 			   memory_reader read, void *arg, int64_t *ns);
 
-/* The type of @die without qualifiers and type names; a declaration becomes its definition. */
+/* The type of @die without qualifiers and type names. */
 bool member_bare_type(Dwarf_Die *die, Dwarf_Die *out);
 
 /* Where a member begins in its struct. */
-bool member_offset(Dwarf_Die *member, uint32_t *offset);
+bool member_start(Dwarf_Die *member, uint32_t *offset);
 
 /* "a::b::c" without what is in <>.  False: unknown, or it does not fit. */
 bool member_type_path(Dwarf_Die *type, char *out, size_t size);

@@ -54,8 +54,9 @@ struct rust_wait {
 	bool is_registered;     /* the task's waker is in that ScheduledIo */
 	bool is_guess;          /* the future is a member of one that may not await it */
 	bool is_read, is_write; /* what the descriptor must be ready for; both or none: unknown */
-	bool has_limit; /* a wrapper ends the wait after a time */
-	struct described_value described; /* the outermost future with an object; type is NULL: none */
+	bool has_limit;         /* a wrapper ends the wait after a time */
+	struct described_value
+		described; /* the outermost future with an object; type is NULL: none */
 };
 
 #define RUST_DEPTH_MAX 64

@@ -119,7 +119,7 @@ static void guards_search(struct rust_descriptions *d, struct rust_guard_list *l
 		const char *name = dwarf_tag(&die) == DW_TAG_member ? dwarf_diename(&die) : NULL;
 
 		if (!name || !strcmp(name, "__awaitee") || !rust_die_type(&die, &inner) ||
-		    dwarf_tag(&inner) != DW_TAG_structure_type || !member_offset(&die, &at))
+		    dwarf_tag(&inner) != DW_TAG_structure_type || !member_start(&die, &at))
 			continue;
 		found = described_types_find(d->types, RULE_GUARD, &inner);
 		if (!found)

@@ -138,5 +138,61 @@ def numbers_of_the_collector_are_those_of_the_program(dir):
             os.kill(facts["pid"], 15)
 
 
+RINGS = os.path.join(os.path.dirname(SOURCE), "rings.cpp")
+TYPES = os.path.join(os.path.dirname(SOURCE), "rings.types")
+
+
+@check
+def why_counts_waiters_and_finds_holders(n, first_due_ms, wall_ms):
+    for i, group in enumerate(n.output["groups"]):
+        for k, waiters in enumerate(sorted((3, 2) if group["waits_for"]["kind"] == "event" else ())):
+            objects = group["waits_for"]["objects"]
+            order = sorted(range(len(objects)), key=lambda o: objects[o]["waiters"])
+            n.equal(f"groups[{i}].waits_for.objects[{order[k]}].waiters", waiters)
+        if group["waits_for"]["kind"] == "timer":
+            n.within(f"groups[{i}].waits_for.due_in_ms", first_due_ms - wall_ms, first_due_ms)
+
+
+@check
+def why_names_the_thread_that_holds_a_mutex(n, holders):
+    for i, thread in enumerate(n.output["threads"]):
+        n.equal(f"threads[{i}].waits_for.holder", holders[thread["tid"]])
+
+
+def started(program, what):
+    process = subprocess.Popen([program, what], stdout=subprocess.PIPE, text=True)
+    facts = {}
+    for line in process.stdout:
+        if line == "ready\n":
+            break
+        words = line.split()
+        facts[words[0]] = int(words[1])
+    return process, facts
+
+
+@test
+def waiters_deadlines_and_holders_are_those_of_the_program(dir):
+    if not shutil.which("g++"):
+        raise Skip("no g++ here")
+    program = os.path.join(dir, "rings")
+    subprocess.run(["g++", "-std=c++20", "-O0", "-g", RINGS, "-o", program, "-pthread"], check=True, timeout=120)
+    start = time.monotonic_ns()
+    process, _ = started(program, "kinds")
+    with process:
+        n = Numbers("why", output_of("why", "--json", "--types", TYPES, "-p", process.pid))
+        why_counts_waiters_and_finds_holders(n, 3600000, (time.monotonic_ns() - start) // 1000000 + 1)
+        process.kill()
+    process, facts = started(program, "threads")
+    with process:
+        for _ in range(100):
+            output = output_of("why", "--json", "-p", process.pid)
+            if all(thread["waits_for"] for thread in output["threads"]):
+                break
+        n = Numbers("why", output)
+        why_names_the_thread_that_holds_a_mutex(
+            n, {facts["first"]: facts["second"], facts["second"]: facts["first"]})
+        process.kill()
+
+
 if __name__ == "__main__":
     main()
