@@ -533,8 +533,7 @@ const struct coro_type *coro_types_get(struct coro_types *types, size_t number)
 	return &e->type;
 }
 
-bool coro_types_dies(struct coro_types *types, size_t number, Dwarf_Die *frame,
-		     Dwarf_Die *function)
+bool coro_types_dies(struct coro_types *types, size_t number, Dwarf_Die *frame, Dwarf_Die *function)
 {
 	struct coro_entry *e = &types->entries[number];
 	struct coro_module *m = &types->modules[e->type.module];
