@@ -9,6 +9,8 @@ static const struct opt opts[] = {
 	  OPT_NUMBER(struct session, config.pid, 1, 1u << 30) },
 	{ 0, "duration", "SECONDS", "with -p: detach after that time",
 	  OPT_REAL(struct session, config.duration_ns, 0.001, 1e9, 1e9) },
+	{ 0, "no-snapshot", NULL, "with -p: do not look where earlier coroutines wait",
+	  OPT_FLAG(struct session, no_snapshot) },
 	SESSION_OPTS,
 	{ 0, "serve", "[=PORT]", "serve a page with live data, also after the run",
 	  OPT_NUMBER(struct session, serve_port, 1, 65535), OPT_GIVEN(struct session, serve) },

@@ -14,6 +14,7 @@
 
 #include "end_signal.h"
 #include "run_summary.h"
+#include "run_waiting.h"
 
 /* Default limit for a thread that waits for space; then it continues without its event. */
 #define BLOCK_MS 1000
@@ -179,6 +180,15 @@ static void say_attached(pid_t pid, bool is_idle)
 		fprintf(stderr, "corotracer: attached to process %d\n", (int)pid);
 }
 
+/* Coroutines that existed before have no event until they move: look where they are. */
+static void session_look_begin(struct session *s)
+{
+	if (!s->config.pid || s->no_snapshot || s->config.flight_size)
+		return;
+	s->config.add_facts = run_waiting_add_facts;
+	run_waiting_begin(s->config.pid);
+}
+
 /* ---- the run ---------------------------------------------------------------- */
 
 int session_run(struct session *s)
@@ -198,7 +208,9 @@ int session_run(struct session *s)
 	s->config.snapshot_taken = s->config.flight_size ? run_summary_snapshot : NULL;
 	s->config.stdout_moved = s->quiet ? NULL : say_stdout_moved;
 	s->config.attached = s->quiet || s->json ? NULL : say_attached;
+	session_look_begin(s);
 	if (collector_run(&s->config, &result, &err) < 0) {
+		run_waiting_end();
 		session_end_page(s, NULL);
 		if (s->json)
 			run_summary_json_error(&err);
@@ -206,6 +218,7 @@ int session_run(struct session *s)
 			message_error(session_name(s), &err);
 		return EXIT_FAILED;
 	}
+	run_waiting_end();
 	status = session_exit_status(s, &result);
 	/* The reader of stderr may have closed it; the exit status still counts. */
 	signal(SIGPIPE, SIG_IGN);

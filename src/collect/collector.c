@@ -657,6 +657,9 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 	switch_recorder_finish(&c->switches, c->end_ns);
 	lane_record_finish(&c->lane_record);
 	collector_report(c, r);
+	if (c->config->pid && c->config->add_facts && c->record.writer && !c->config->flight_size)
+		c->config->add_facts(c->record.writer, c->config->pid,
+				     c->request_state<REQUEST_ENDED, c->endpoint.nr_peers> 0);
 	snapshots_finish(&c->snapshots, r);
 	if (!c->config->flight_size)
 		record_finish(&c->record, &c->harvest, &c->endpoint, r);

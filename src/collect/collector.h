@@ -42,6 +42,13 @@ struct collector_config {
 	void (*stdout_moved)(void);
 	/* The running program has attached, or (@is_idle) has had no event yet. */
 	void (*attached)(pid_t pid, bool is_idle);
+	/*
+	 * Called at the end of a run with @pid that is written without a flight recorder, when all
+	 * events were read and the region still exists: adds facts to the trace.  @has_attached:
+	 * the program has had an event.
+	 */
+	void (*add_facts)(struct trace_writer *writer, pid_t pid, bool is_running,
+			  bool has_attached);
 	/* Called when a snapshot that a signal requested was written or has failed. */
 	void (*snapshot_taken)(const struct snapshot_result *result);
 };

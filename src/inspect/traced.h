@@ -56,13 +56,21 @@ struct traced_list {
 	size_t *next_of_task;   /* per coroutine: 1 + the next one of the same task; 0: none */
 };
 
+struct coro_type;
+
+/* Where frames of @type have the address of their entry (PromiseMixin); 0: nowhere. */
+uint32_t traced_member_offset(const struct coro_type *type);
+
 /* Find the frame or task of each coroutine.  0 or -ENOMEM. */
 int traced_join(struct traced_list *list, struct inspection *in);
 
 /* Frees what traced_join() has made, and the array. */
 void traced_list_release(struct traced_list *list);
 
-/* The traced coroutines of the stacks of group @g; in->traced may be NULL. */
+/*
+ * The traced coroutines of the stacks of group @g; in->traced may be NULL.  In JSON also those that
+ * the SDK could trace and no collector knows: created before it attached, and not moved since.
+ */
 void print_traced_group(struct inspection *in, struct printer *p, const struct inspect_group *g);
 
 /* The collector, and the coroutines without a frame or task. */

@@ -11,8 +11,7 @@
 
 /* ---- C++ -------------------------------------------------------------------------- */
 
-/* Where frames of @type have the address of their entry; 0: nowhere. */
-static uint32_t traced_member_offset(const struct coro_type *type)
+uint32_t traced_member_offset(const struct coro_type *type)
 {
 	size_t i, len, end = strlen(LIFE_MEMBER);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* traced_print.c - print what the SDK told of the coroutines. */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -114,11 +114,61 @@ static void print_traced_task(struct inspection *in, struct traced_rows *rows, s
 		print_traced_member(rows, in->tokio.tasks[task].addr, &in->traced->at[number - 1]);
 }
 
+/* ---- those that no collector knows -------------------------------------------------- */
+
+#define LEVELS_SHOWN 64
+
+/* Bit k: the frames at level k of the stacks of @g have the SDK's member. */
+static uint64_t traced_levels(struct inspection *in, const struct inspect_group *g)
+{
+	uint32_t level = g->stack + 1, k;
+	uint64_t bits = 0;
+
+	for (k = 0; level && k < LEVELS_SHOWN; k++, level = in->levels[level - 1].parent) {
+		if (traced_member_offset(coro_types_get(in->types, in->levels[level - 1].type)))
+			bits |= UINT64_C(1) << k;
+	}
+	return bits;
+}
+
+static void print_untraced_frame(struct inspection *in, struct printer *p, uint32_t at)
+{
+	uint64_t number;
+	char text[32];
+
+	if (in->traced && u64map_get(&in->traced->by_frame, at, &number))
+		return;
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)in->table.frames[at].addr);
+	jw_string(&p->json, text);
+}
+
+static void print_untraced(struct inspection *in, struct printer *p, const struct inspect_group *g)
+{
+	uint64_t bits = g->is_tokio || !p->is_json ? 0 : traced_levels(in, g);
+	size_t i;
+
+	if (!bits)
+		return;
+	print_list(p, "untraced");
+	for (i = 0; i < g->count; i++) {
+		uint32_t at = in->members[g->first + i], k;
+		uint32_t depth = in->levels[g->stack].depth;
+
+		for (k = 0; at != FRAME_NONE && k < depth && k < LEVELS_SHOWN; k++) {
+			if (bits >> k & 1)
+				print_untraced_frame(in, p, at);
+			at = in->table.frames[at].parent;
+		}
+	}
+	print_list_end(p);
+}
+
 void print_traced_group(struct inspection *in, struct printer *p, const struct inspect_group *g)
 {
 	struct traced_rows rows = { .p = p };
 	size_t i;
 
+	print_untraced(in, p, g);
 	if (!in->traced)
 		return;
 	print_list(p, "traced");

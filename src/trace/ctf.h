@@ -130,6 +130,7 @@ enum ctf_fact_id {
 	CTF_CPU,
 	CTF_DESCRIPTOR,
 	CTF_SWITCH,
+	CTF_WAITING,
 	NR_CTF_FACTS,
 };
 

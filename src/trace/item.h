@@ -213,6 +213,23 @@ struct trace_descriptor {
 #define TRACE_WATCH_DISARMED    "disarmed" /* one-shot, and its event was delivered */
 #define TRACE_WATCH_OTHER       "other"    /* not for what the coroutine waits for */
 
+/*
+ * Coroutines that existed when a running program was attached, with one stack of awaits, as they
+ * were found in the memory of the program.
+ */
+struct trace_waiting {
+	uint64_t pid;
+	uint64_t ts;      /* when they were found */
+	uint64_t count;   /* suspended then */
+	bool is_checked;  /* unmoved is known: the program was looked at again at the end */
+	uint64_t unmoved; /* of these: have not run since; they have no event */
+	uint64_t line;    /* of the innermost await; 0: unknown */
+	const char *file; /* NULL: unknown */
+	const char *function;
+	const char *stack;   /* "read server.cpp:7 <- serve server.cpp:20": innermost first */
+	const char *verdict; /* of `corotracer why`: "waiting", "unreachable" ... */
+};
+
 enum trace_item_type {
 	TRACE_ITEM_RUN,
 	TRACE_ITEM_PROCESS,
@@ -225,6 +242,7 @@ enum trace_item_type {
 	TRACE_ITEM_CPU,
 	TRACE_ITEM_DESCRIPTOR,
 	TRACE_ITEM_SWITCH,
+	TRACE_ITEM_WAITING,
 	NR_TRACE_ITEM_TYPES,
 };
 
@@ -246,6 +264,7 @@ struct trace_item {
 		struct trace_cpu cpu;
 		struct trace_descriptor descriptor;
 		struct trace_switch switched;
+		struct trace_waiting waiting;
 	};
 };
 

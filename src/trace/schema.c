@@ -70,6 +70,19 @@ static const struct schema_field switch_fields[] = {
 	{ KEY("state"), TEXT(trace_switch, state), .otherwise = "", .ctf = 7, COLUMN(6) },
 };
 
+static const struct schema_field waiting_fields[] = {
+	{ KEY("pid"), U64(trace_waiting, pid), .ctf = 1 },
+	{ KEY("ts"), U64(trace_waiting, ts), .ctf = 2 },
+	{ KEY("count"), U64(trace_waiting, count), .ctf = 3 },
+	{ KEY("checked"), BOOL(trace_waiting, is_checked), .ctf = 4 },
+	{ KEY("unmoved"), U64(trace_waiting, unmoved), .ctf = 5 },
+	{ KEY("function"), TEXT(trace_waiting, function), OMITTED, .ctf = 6 },
+	{ KEY("file"), TEXT(trace_waiting, file), OMITTED, .ctf = 7 },
+	{ KEY("line"), U64(trace_waiting, line), .ctf = 8 },
+	{ KEY("stack"), TEXT(trace_waiting, stack), OMITTED, .ctf = 9 },
+	{ KEY("verdict"), TEXT(trace_waiting, verdict), OMITTED, .ctf = 10 },
+};
+
 static const struct schema_field site_fields[] = {
 	{ KEY("id"), U32(trace_site, id), .ctf = 1, .ctf_name = "site", COLUMN(1),
 	  .column_name = "site" },
@@ -165,6 +178,7 @@ const struct schema_record schema[NR_TRACE_ITEM_TYPES] = {
 	[TRACE_ITEM_CPU] = { "cpu", FIELDS(cpu_fields), CTF_CPU },
 	[TRACE_ITEM_DESCRIPTOR] = { "descriptor", FIELDS(descriptor_fields), CTF_DESCRIPTOR },
 	[TRACE_ITEM_SWITCH] = { "switch", FIELDS(switch_fields), CTF_SWITCH },
+	[TRACE_ITEM_WAITING] = { "waiting", FIELDS(waiting_fields), CTF_WAITING },
 };
 
 const struct schema_kind schema_kinds[NR_TRACE_KINDS] = {

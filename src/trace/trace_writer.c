@@ -90,6 +90,11 @@ void trace_put_switch(struct trace_writer *w, const struct trace_switch *switche
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_SWITCH, .switched = *switched });
 }
 
+void trace_put_waiting(struct trace_writer *w, const struct trace_waiting *waiting)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_WAITING, .waiting = *waiting });
+}
+
 void trace_put_process(struct trace_writer *w, const struct sidecar_process *process)
 {
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = *process });

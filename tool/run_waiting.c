@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* run_waiting.c - where the coroutines wait that existed before `run -p` attached. */
+#include "run_waiting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/monotonic.h"
+#include "base/path.h"
+#include "base/strtab.h"
+#include "base/u64map.h"
+#include "cmd.h"
+
+#define LOOK_WAIT_MS 5000 /* at the end of the run, for each look */
+#define LOOK_CPU_S   60
+#ifdef __SANITIZE_ADDRESS__
+#define LOOK_MEMORY ((rlim_t)0) /* no limit: shadow memory is address space */
+#else
+#define LOOK_MEMORY ((rlim_t)8 << 30)
+#endif
+#define LOOK_BYTES_MAX ((off_t)256 << 20)
+#define GROUPS_MAX     10000
+
+/* A process that looks, and its output. */
+struct waiting_look {
+	pid_t child; /* 0: none */
+	int fd;      /* of the output, in memory */
+	uint64_t ts;
+};
+
+static struct waiting_look first_look;
+
+/* ---- looks -------------------------------------------------------------------------- */
+
+/* In the new process, after fork(2). */
+static void look_exec(const struct waiting_look *look, const char *pid, pid_t parent)
+{
+	const struct rlimit cpu = { LOOK_CPU_S, LOOK_CPU_S }, memory = { LOOK_MEMORY, LOOK_MEMORY };
+	const struct rlimit size = { LOOK_BYTES_MAX, LOOK_BYTES_MAX };
+	int null = open("/dev/null", O_RDWR);
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(look->fd, 1) < 0 ||
+	    dup2(null, 2) < 0)
+		_exit(1);
+	setpgid(0, 0); /* Ctrl-C is for the collector */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (setpriority(PRIO_PROCESS, 0, 10) < 0 || setrlimit(RLIMIT_CPU, &cpu) < 0 ||
+	    (LOOK_MEMORY && setrlimit(RLIMIT_AS, &memory) < 0) ||
+	    setrlimit(RLIMIT_FSIZE, &size) < 0)
+		_exit(1);
+	execl("/proc/self/exe", "corotracer", "why", "--json", "-p", pid, (char *)NULL);
+	_exit(1);
+}
+
+static bool look_begin(struct waiting_look *look, pid_t pid)
+{
+	pid_t parent = getpid();
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	look->fd = memfd_create("corotracer-look", MFD_CLOEXEC);
+	if (look->fd < 0)
+		return false;
+	look->ts = monotonic_clock_ns(CLOCK_MONOTONIC);
+	look->child = fork();
+	if (look->child == 0)
+		look_exec(look, text, parent);
+	if (look->child > 0)
+		return true;
+	look->child = 0;
+	close(look->fd);
+	return false;
+}
+
+static void look_end(struct waiting_look *look)
+{
+	if (!look->child)
+		return;
+	kill(look->child, SIGKILL);
+	while (waitpid(look->child, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(look->fd);
+	look->child = 0;
+}
+
+/* Wait for the process; true if it has succeeded.  It exists until look_end(). */
+static bool look_wait(const struct waiting_look *look)
+{
+	siginfo_t info = { 0 };
+	int ms;
+
+	for (ms = 0; ms < LOOK_WAIT_MS; ms += 10) {
+		if (waitid(P_PID, (id_t)look->child, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+			return false;
+		if (info.si_pid)
+			return info.si_code == CLD_EXITED && info.si_status == 0;
+		poll(NULL, 0, 10);
+	}
+	return false;
+}
+
+/* The output as JSON; NULL: there is none. */
+static json_t *look_take(struct waiting_look *look)
+{
+	json_t *found = NULL;
+	struct stat st;
+	void *map;
+
+	if (look->child && look_wait(look) && fstat(look->fd, &st) == 0 && st.st_size > 0 &&
+	    st.st_size < LOOK_BYTES_MAX) {
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, look->fd, 0);
+		if (map != MAP_FAILED) {
+			found = json_loadb(map, (size_t)st.st_size, 0, NULL);
+			munmap(map, (size_t)st.st_size);
+		}
+	}
+	look_end(look);
+	return found;
+}
+
+/* ---- stacks --------------------------------------------------------------------------- */
+
+static const char *waiting_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* "read server.cpp:7 <- serve server.cpp:20"; the caller frees it. */
+static char *waiting_stack(const json_t *group)
+{
+	const json_t *level;
+	struct bytes text = { 0 };
+	size_t i;
+
+	json_array_foreach (json_object_get(group, "stack"), i, level) {
+		const char *function = waiting_text(level, "function");
+		const char *file = waiting_text(level, "file");
+		char line[32];
+
+		snprintf(line, sizeof(line), ":%lld",
+			 (long long)json_integer_value(json_object_get(level, "line")));
+		bytes_add_text(&text, i ? " <- " : "");
+		bytes_add_text(&text, function ? function : "?");
+		if (file) {
+			bytes_add_text(&text, " ");
+			bytes_add_text(&text, path_base(file));
+			bytes_add_text(&text, line);
+		}
+	}
+	bytes_add(&text, "", 1);
+	if (!text.error)
+		return (char *)text.data;
+	bytes_release(&text);
+	return NULL;
+}
+
+static uint64_t waiting_address(const json_t *text)
+{
+	const char *digits = json_string_value(text);
+
+	return digits ? strtoull(digits, NULL, 16) : 0;
+}
+
+/* ---- the second look ------------------------------------------------------------------- */
+
+/* Frames that the SDK could trace and the collector does not know: address to 1 + stack. */
+struct waiting_frames {
+	struct u64map at;
+	struct strtab stacks;
+};
+
+static bool waiting_frames_add(struct waiting_frames *f, const json_t *group)
+{
+	char *stack = waiting_stack(group);
+	int64_t number = stack ? strtab_intern(&f->stacks, stack) : -1;
+	const json_t *one;
+	size_t i;
+
+	free(stack);
+	if (number < 0)
+		return false;
+	json_array_foreach (json_object_get(group, "untraced"), i, one) {
+		if (u64map_put(&f->at, waiting_address(one), (uint64_t)number + 1) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* False: the second look cannot be used. */
+static bool waiting_frames_read(struct waiting_frames *f, pid_t pid, bool has_attached)
+{
+	struct waiting_look look = { 0 };
+	json_t *found = look_begin(&look, pid) ? look_take(&look) : NULL;
+	const json_t *group;
+	/*
+	 * A program that has attached has the region mapped; without it, it is not known which
+	 * frames the collector knows.
+	 */
+	bool ok = found && (!has_attached || json_is_object(json_object_get(found, "collector")));
+	size_t i;
+
+	json_array_foreach (json_object_get(found, "groups"), i, group)
+		ok = ok && waiting_frames_add(f, group);
+	json_decref(found);
+	return ok;
+}
+
+static void waiting_frames_release(struct waiting_frames *f)
+{
+	u64map_release(&f->at);
+	strtab_release(&f->stacks);
+}
+
+/* ---- facts ------------------------------------------------------------------------------ */
+
+/* Count the frames of @group that no other group had, and those that have not moved. */
+static void waiting_count(const json_t *group, const char *stack, struct u64map *counted,
+			  const struct waiting_frames *later, struct trace_waiting *out)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (json_object_get(group, "untraced"), i, one) {
+		uint64_t addr = waiting_address(one), number, *known = u64map_at(counted, addr);
+
+		if (!known || *known)
+			continue;
+		*known = 1;
+		out->count++;
+		if (u64map_get(&later->at, addr, &number) &&
+		    !strcmp(strtab_text(&later->stacks, number - 1), stack))
+			out->unmoved++;
+	}
+}
+
+static void waiting_put(struct trace_writer *writer, const json_t *groups, pid_t pid,
+			const struct waiting_frames *later, bool is_checked)
+{
+	struct u64map counted = { 0 };
+	const json_t *group;
+	size_t i;
+
+	json_array_foreach (groups, i, group) {
+		const json_t *leaf = json_array_get(json_object_get(group, "stack"), 0);
+		char *stack = waiting_stack(group);
+		struct trace_waiting fact = {
+			.pid = (uint64_t)pid,
+			.ts = first_look.ts,
+			.is_checked = is_checked,
+			.function = waiting_text(leaf, "function"),
+			.file = waiting_text(leaf, "file"),
+			.line = (uint64_t)json_integer_value(json_object_get(leaf, "line")),
+			.stack = stack,
+			.verdict = waiting_text(group, "verdict"),
+		};
+
+		if (stack)
+			waiting_count(group, stack, &counted, later, &fact);
+		if (fact.count)
+			trace_put_waiting(writer, &fact);
+		free(stack);
+		if (i == GROUPS_MAX)
+			break;
+	}
+	u64map_release(&counted);
+}
+
+void run_waiting_begin(pid_t pid)
+{
+	look_begin(&first_look, pid);
+}
+
+void run_waiting_end(void)
+{
+	look_end(&first_look);
+}
+
+/* True if a group has a frame that is not known to the collector. */
+static bool waiting_is_any(const json_t *groups)
+{
+	const json_t *group;
+	size_t i;
+
+	json_array_foreach (groups, i, group) {
+		if (json_array_size(json_object_get(group, "untraced")))
+			return true;
+	}
+	return false;
+}
+
+void run_waiting_add_facts(struct trace_writer *writer, pid_t pid, bool is_running,
+			   bool has_attached)
+{
+	struct waiting_frames later = { 0 };
+	bool was_begun = first_look.child != 0, is_checked = false;
+	json_t *found = look_take(&first_look);
+	const json_t *groups = json_object_get(found, "groups");
+
+	if (was_begun && !found)
+		message_print("run", "cannot say where coroutines wait that existed before: the "
+				     "look at the program failed or took too long");
+	if (waiting_is_any(groups)) {
+		is_checked = is_running && waiting_frames_read(&later, pid, has_attached);
+		waiting_put(writer, groups, pid, &later, is_checked);
+	}
+	waiting_frames_release(&later);
+	json_decref(found);
+}
