@@ -132,6 +132,8 @@ int analysis_add(struct analysis *a, const struct trace_item *item)
 		rc = switch_times_add(&a->switches, &item->switched);
 	if (!rc && item->type == TRACE_ITEM_DESCRIPTOR)
 		rc = descriptor_facts_add(&a->descriptors, &item->descriptor);
+	if (!rc && item->type == TRACE_ITEM_WAITING)
+		rc = waiting_facts_add(&a->waiting, &item->waiting);
 	return rc ? rc : model_add(&a->model, item);
 }
 
@@ -275,6 +277,7 @@ void analysis_free(struct analysis *a)
 	cpu_samples_release(&a->cpu);
 	switch_times_release(&a->switches);
 	descriptor_facts_release(&a->descriptors);
+	waiting_facts_release(&a->waiting);
 	free(a->settled_into);
 	free(a);
 }

@@ -16,6 +16,7 @@
 #include "analyze/cpu_samples.h"
 #include "analyze/switch_times.h"
 #include "analyze/descriptor_facts.h"
+#include "analyze/waiting_facts.h"
 #include "analyze/detector.h"
 #include "analyze/finding.h"
 #include "analyze/model.h"
@@ -61,6 +62,7 @@ struct analysis {
 	struct cpu_samples cpu;
 	struct switch_times switches;
 	struct descriptor_facts descriptors;
+	struct waiting_facts waiting;
 	struct slice_watch slices;
 	unsigned runners_looked_at; /* by the detector of coroutines that never yield */
 	bool no_memory;             /* a hook could not store what it saw */

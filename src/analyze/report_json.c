@@ -251,6 +251,7 @@ int report_json(const struct report *r, FILE *out)
 	for (nr = 0; report_caveat(r, nr, buf, sizeof(buf)); nr++)
 		jw_string(&j, buf);
 	jw_array_end(&j);
+	waiting_facts_put(&r->analysis->waiting, &j);
 	jw_field_u64(&j, "suppressed", c.suppressed);
 	jw_field_u64(&j, "below", c.below);
 	jw_key(&j, "findings");

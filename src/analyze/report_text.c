@@ -15,6 +15,7 @@
 #include "analyze/report.h"
 #include "base/text.h"
 
+#define WAITING_SHOWN   5 /* stacks of coroutines that existed before */
 #define TEXTFORM_WIDTH  92
 #define TEXTFORM_LABEL  12 /* columns before the text of a labelled line */
 #define TEXTFORM_NAMES  6  /* coroutines of a group that are named */
@@ -433,6 +434,7 @@ static void textform_top(const struct report *r, FILE *out, const struct group *
 	else
 		textform_totals_short(r, out);
 	textform_caveats(r, out);
+	waiting_facts_print(&r->analysis->waiting, out, r->all ? 0 : WAITING_SHOWN);
 }
 
 /* Lines to keep for a list of the groups after this one. */

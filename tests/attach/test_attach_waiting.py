@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`run -p`: where the coroutines wait that existed before and do not run, in the trace and the report."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOL = os.environ["COROTRACER"]
+SOURCE = os.path.join(HERE, "waiting_cpp.cpp")
+STILL, MOVING = 20, 3
+faults = []
+
+
+def check(what, got, expected):
+    if got != expected:
+        faults.append(what)
+        print("FAIL: %s is %s, expected %s" % (what, got, expected))
+
+
+def line_of(marker):
+    with open(SOURCE, encoding="utf-8") as f:
+        return next(i for i, line in enumerate(f, 1) if line.rstrip().endswith("// @" + marker))
+
+
+class Program:
+    def __init__(self, path, *args):
+        self.process = subprocess.Popen([path, *map(str, args)], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+
+    def __enter__(self):
+        return self.process.pid
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def attach(pid, trace, *options):
+    r = subprocess.run([TOOL, "run", "-p", str(pid), "-o", trace, *options], capture_output=True, text=True, timeout=120,
+                       check=False)
+    check("exit status (%s)" % r.stderr.strip(), r.returncode, 0)
+    return r.stderr
+
+
+def report(trace):
+    return json.loads(subprocess.run([TOOL, "report", "--json", trace], capture_output=True, text=True, timeout=60,
+                                     check=False).stdout)
+
+
+def facts(trace):
+    with open(trace + ".meta", encoding="utf-8") as f:
+        return [j for j in map(json.loads, f) if j["type"] == "waiting"]
+
+
+def still_group(rows):
+    stack = "(anonymous namespace)::inner waiting_cpp.cpp:%d <- (anonymous namespace)::outer waiting_cpp.cpp:%d" % (
+        line_of("inner"), line_of("outer"))
+    return [r for r in rows if r["stack"] == stack]
+
+
+def test_detach(path, work):
+    trace = os.path.join(work, "detach.jsonl")
+    with Program(path, STILL, MOVING) as pid:
+        attach(pid, trace, "--duration", "1.5")
+    found = still_group(facts(trace))
+    check("facts of coroutines that do not run", len(found), 1)
+    for fact in found:
+        # Two coroutines per stack, both traced by the SDK.
+        check("count", (fact["count"], fact["unmoved"], fact["checked"]), (2 * STILL, 2 * STILL, True))
+        check("line", (os.path.basename(fact["file"]), fact["line"]), ("waiting_cpp.cpp", line_of("inner")))
+        check("verdict", fact["verdict"], "waiting")
+    check("those that run and are said not to", sum(f["unmoved"] for f in facts(trace)), 2 * STILL)
+    result = report(trace)
+    check("report", [(w["count"], w["unmoved"], w["line"]) for w in result["waiting"]], [(2 * STILL, 2 * STILL, line_of("inner"))])
+    text = subprocess.run([TOOL, "report", trace], capture_output=True, text=True, check=False).stdout
+    check("text", "%d coroutines existed before" % (2 * STILL) in text and "inner waiting_cpp.cpp" in text, True)
+
+
+def test_ctf(path, work):
+    trace = os.path.join(work, "trace.ctf")
+    with Program(path, STILL, MOVING) as pid:
+        attach(pid, trace, "--duration", "1")
+    check("report of CTF", [(w["unmoved"], w["verdict"]) for w in report(trace).get("waiting", [])], [(2 * STILL, "waiting")])
+
+
+def test_program_ends(path, work):
+    """The program cannot be looked at again: the number is not known."""
+    trace = os.path.join(work, "ends.jsonl")
+    with Program(path, STILL, MOVING, 3000) as pid:
+        attach(pid, trace)
+    found = still_group(facts(trace))
+    check("facts", [(f["count"], f["checked"]) for f in found], [(2 * STILL, False)])
+    check("report", [w["unmoved"] for w in report(trace)["waiting"]], [None] * len(report(trace)["waiting"]))
+
+
+def test_idle(path, work):
+    """A program without events never attaches; its coroutines are found all the same."""
+    trace = os.path.join(work, "idle.jsonl")
+    with Program(path, STILL, 0) as pid:
+        attach(pid, trace, "--duration", "0.5")
+    check("unmoved", [f["unmoved"] for f in facts(trace)], [2 * STILL])
+
+
+def test_none(path, work):
+    trace = os.path.join(work, "none.jsonl")
+    with Program(path, STILL, MOVING) as pid:
+        attach(pid, trace, "--duration", "0.5", "--no-snapshot")
+    check("facts with --no-snapshot", facts(trace), [])
+    check("report without facts", "waiting" in report(trace), False)
+
+
+def main():
+    if not shutil.which("g++"):
+        print("no g++ here")
+        return 77
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "waiting_cpp")
+        subprocess.run(["g++", "-std=c++20", "-O1", "-g", "-I", os.path.join(HERE, "..", "..", "include"), SOURCE, "-o", path,
+                        "-pthread"], check=True, timeout=300)
+        for test in test_detach, test_ctf, test_program_ends, test_idle, test_none:
+            test(path, work)
+    print("%d faults" % len(faults))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
