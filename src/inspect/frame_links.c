@@ -23,9 +23,10 @@ static uint64_t window_next(const struct frame_table *t, size_t *at)
 		if (f->addr + f->size - start > WINDOW_SIZE && end > start)
 			break;
 		/* Not across pages without frames: they may not be mapped. */
-		if (end > start && f->addr - end > 4096)
+		if (end > start && f->addr > end && f->addr - end > 4096)
 			break;
-		end = f->addr + f->size;
+		if (f->addr + f->size > end)
+			end = f->addr + f->size;
 		++*at;
 	} while (*at < t->nr);
 	return end;
@@ -130,6 +131,22 @@ static uint32_t frame_of_handle(const struct frame_reader *r, uint64_t word)
 	return FRAME_NONE;
 }
 
+/* The pointers in the promise, which say what awaits this frame. */
+static uint32_t frame_hash_links(const struct coro_type *type, const uint8_t *bytes, size_t size)
+{
+	uint64_t hash = 0;
+	size_t i;
+
+	for (i = 0; i < type->nr_fields; i++) {
+		const struct coro_field *field = &type->fields[i];
+
+		if (field->in_promise && field->size == 8 && field->offset + 8 <= size &&
+		    (field->kind == CORO_FIELD_HANDLE || field->kind == CORO_FIELD_POINTER))
+			hash = (hash ^ frame_word(bytes, field->offset)) * 0x9e3779b97f4a7c15ull;
+	}
+	return (uint32_t)(hash >> 32);
+}
+
 struct parent_search {
 	uint32_t found[CANDIDATES_MAX];
 	unsigned nr;
@@ -231,6 +248,7 @@ static void frame_read_first(void *arg, uint32_t number, const uint8_t *bytes, s
 	if (f->state != FRAME_SUSPENDED)
 		return;
 	f->is_read = frame_index(type, bytes, size, &f->index);
+	f->links = frame_hash_links(type, bytes, size);
 	/* On the stack of a thread that runs, where it is not known to be one, registers are saved.
 	 */
 	if (f->is_read && (!coro_type_has_index(type, f->index) ||
@@ -268,10 +286,37 @@ static void frame_prove_children(void *arg, uint32_t number, const uint8_t *byte
 	}
 }
 
+/*
+ * Coroutines that await each other in a ring would have no innermost one: the one with the lowest
+ * address is taken for it.
+ */
+static int frame_cut_rings(struct frame_table *t)
+{
+	uint32_t *seen = calloc(t->nr + 1, sizeof(*seen)); /* 1 + the frame it was reached from */
+	size_t i;
+
+	if (!seen)
+		return -ENOMEM;
+	for (i = 0; i < t->nr; i++) {
+		uint32_t at = (uint32_t)i, last = FRAME_NONE;
+
+		while (at != FRAME_NONE && !seen[at]) {
+			seen[at] = (uint32_t)i + 1;
+			last = at;
+			at = t->frames[at].parent;
+		}
+		if (at != FRAME_NONE && last != FRAME_NONE && seen[at] == i + 1)
+			t->frames[last].parent = FRAME_NONE;
+	}
+	free(seen);
+	return 0;
+}
+
 /* Keep only parents that are certain. */
-static void frame_settle_parents(struct frame_table *t)
+static int frame_settle_parents(struct frame_table *t)
 {
 	size_t i;
+	int rc;
 
 	for (i = 0; i < t->nr; i++) {
 		struct coro_frame *f = &t->frames[i];
@@ -283,10 +328,12 @@ static void frame_settle_parents(struct frame_table *t)
 		else if (f->is_other_proven)
 			f->parent = f->other;
 	}
-	for (i = 0; i < t->nr; i++) {
+	rc = frame_cut_rings(t);
+	for (i = 0; i < t->nr && !rc; i++) {
 		if (t->frames[i].parent != FRAME_NONE && t->frames[i].state == FRAME_SUSPENDED)
 			t->frames[t->frames[i].parent].has_child = true;
 	}
+	return rc;
 }
 
 static bool frames_need_proof(const struct frame_table *t)
@@ -308,9 +355,7 @@ int frame_links_read(const struct process_image *image, struct coro_types *types
 
 	if (!rc && frames_need_proof(table))
 		rc = frame_table_visit(image, table, frame_prove_children, &r);
-	if (!rc)
-		frame_settle_parents(table);
-	return rc;
+	return rc ? rc : frame_settle_parents(table);
 }
 
 /* ---- the second look ---------------------------------------------------------------- */
@@ -326,10 +371,47 @@ static void frame_read_again(void *arg, uint32_t number, const uint8_t *bytes, s
 	if (f->state == FRAME_RUNNING)
 		return;
 	if (resume == (f->state == FRAME_FINISHED ? 0 : type->resume) &&
-	    (!f->is_read || (frame_index(type, bytes, size, &index) && index == f->index)))
+	    (!f->is_read || (frame_index(type, bytes, size, &index) && index == f->index)) &&
+	    (f->state != FRAME_SUSPENDED || f->links == frame_hash_links(type, bytes, size)))
 		return;
 	f->state = FRAME_INVALID;
+	f->has_changed = true;
 	r->changed++;
+}
+
+/*
+ * A coroutine that awaits another one does not change: if it has, the other one is not the one that
+ * was read.  A stack that ends at it would be wrong.
+ */
+static void frame_drop_stacks(struct frame_reader *r)
+{
+	struct frame_table *t = r->table;
+	size_t i;
+
+	for (i = 0; i < t->nr; i++) {
+		uint32_t at = (uint32_t)i, last = FRAME_NONE;
+		bool is_wrong;
+
+		while (at != FRAME_NONE && !t->frames[at].is_checked &&
+		       !t->frames[at].has_changed && !t->frames[at].is_on_path) {
+			t->frames[at].is_on_path = true;
+			last = at;
+			at = t->frames[at].parent;
+		}
+		is_wrong = last != FRAME_NONE && at != FRAME_NONE && t->frames[at].has_changed;
+		for (at = (uint32_t)i; at != FRAME_NONE && t->frames[at].is_on_path;
+		     at = t->frames[at].parent) {
+			struct coro_frame *f = &t->frames[at];
+
+			f->is_on_path = false;
+			f->is_checked = true;
+			if (!is_wrong)
+				continue;
+			r->changed += f->state == FRAME_SUSPENDED;
+			f->state = f->state == FRAME_SUSPENDED ? FRAME_INVALID : f->state;
+			f->has_changed = true;
+		}
+	}
 }
 
 int64_t frame_links_check(const struct process_image *image, struct coro_types *types,
@@ -338,5 +420,7 @@ int64_t frame_links_check(const struct process_image *image, struct coro_types *
 	struct frame_reader r = { .image = image, .types = types, .table = table };
 	int rc = frame_table_visit(image, table, frame_read_again, &r);
 
+	if (!rc && r.changed)
+		frame_drop_stacks(&r);
 	return rc < 0 ? rc : r.changed;
 }

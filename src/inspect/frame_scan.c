@@ -97,11 +97,16 @@ int frame_scan(struct process_image *image, struct coro_types *types, struct fra
 	s.span = high - s.low;
 	if (coro_types_count(types))
 		rc = image_visit(image, scan_piece, &s);
+	if (rc == -E2BIG)
+		rc = 0; /* the table says so */
 	frame_table_sort(table);
 	if (!rc && heap_walk_frames(image, table) < 0)
 		rc = -ENOMEM;
 	if (!rc)
 		rc = frame_table_seal(table);
+	if (rc == -ESRCH || rc == -ESTALE)
+		return err_set(err, rc, "cannot read process %d: it %s", (int)image->pid,
+			       rc == -ESRCH ? "has ended" : "has executed another program");
 	return rc < 0 ? err_set(err, rc, "no memory for the coroutines of process %d",
 				(int)image->pid)
 		      : 0;

@@ -21,6 +21,9 @@ enum frame_state {
 
 #define FRAME_NONE UINT32_MAX
 
+/* More than programs have; memory full of forged frames must not fill ours. */
+#define FRAMES_MAX (1u << 22)
+
 struct coro_frame {
 	uint64_t addr;
 	uint32_t size;
@@ -28,14 +31,19 @@ struct coro_frame {
 	uint32_t index;  /* resume index */
 	uint32_t parent; /* the frame that awaits this one; FRAME_NONE: none */
 	uint32_t other;  /* while parents are searched: a second candidate */
+	uint32_t links;  /* hash of the pointers in the promise: the same in both reads */
+	uint32_t outer;  /* the frame whose memory contains this one; FRAME_NONE: none */
 	uint32_t stack;  /* 1 + number of its stack: this frame and its parents; 0: not yet known */
 	uint8_t state;   /* enum frame_state */
 	uint8_t nr_candidates;
+	uint8_t depth;    /* number of frames around it */
 	bool is_read;     /* the index is known */
 	bool needs_proof; /* the parent must hold a pointer back */
 	bool is_proven, is_other_proven;
 	bool is_on_path;       /* while stacks are resolved */
 	bool has_child;        /* it awaits another frame */
+	bool has_changed;      /* between the two reads */
+	bool is_checked;       /* while stacks are dropped */
 	bool is_reached;       /* a pointer to it was found */
 	bool is_doubtful;      /* not reached; a pointer is in what may not be a frame */
 	bool is_allocated;     /* in a block that the allocator has given out; false: unknown */
@@ -50,9 +58,10 @@ struct frame_table {
 	uint64_t low, high; /* from the first frame to the end of the last */
 	struct frame_page *pages;
 	size_t nr_pages; /* a power of two, or 0 */
+	bool is_full;    /* there were more than FRAMES_MAX frames */
 };
 
-/* 0 or -ENOMEM. */
+/* 0; -ENOMEM; -E2BIG: the table has FRAMES_MAX frames. */
 int frame_table_add(struct frame_table *t, const struct coro_frame *frame);
 
 /* Sort the frames by address; none may be added after it. */

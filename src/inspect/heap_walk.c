@@ -6,20 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARENA_SIZE    ((uint64_t)64 << 20) /* heaps of threads are aligned to this */
-#define WINDOW_SIZE   ((size_t)1 << 18)
-#define BLOCK_MIN     32
-#define BLOCK_IN_USE  1 /* of the block before, in the size of a block */
-#define BLOCK_MMAPPED 2
-#define BLOCK_FLAGS   7
-#define BLOCK_SLACK   64   /* of a block, beside the frame: its header, alignment, an allocator */
-#define START_MAX     4096 /* the first block is at most so far from the start */
+#define ARENA_SIZE      ((uint64_t)64 << 20) /* heaps of threads are aligned to this */
+#define WINDOW_SIZE     ((size_t)1 << 18)
+#define BLOCK_MIN       32
+#define BLOCK_IN_USE    1 /* of the block before, in the size of a block */
+#define BLOCK_MMAPPED   2
+#define BLOCK_FLAGS     7
+#define BLOCK_SLACK     64 /* of a block, beside the frame: its header, alignment, an allocator */
+#define HEAP_BLOCKS_MAX (UINT64_C(1) << 27)
+#define START_MAX       4096 /* the first block is at most so far from the start */
 
 struct heap_reader {
 	const struct process_image *image;
 	uint8_t *window;
 	uint64_t start;
 	size_t size;
+	uint64_t left; /* blocks that may still be visited: the memory may be hostile */
 };
 
 static bool heap_word(struct heap_reader *r, uint64_t addr, uint64_t *word)
@@ -47,8 +49,9 @@ static bool heap_walk(struct heap_reader *r, uint64_t at, uint64_t end, block_vi
 	while (at < end) {
 		uint64_t size, next;
 
-		if (end - at < BLOCK_MIN || !heap_word(r, at + 8, &size))
+		if (end - at < BLOCK_MIN || !r->left || !heap_word(r, at + 8, &size))
 			return false;
+		r->left--;
 		next = at + (size & ~(uint64_t)BLOCK_FLAGS);
 		if (next < at + BLOCK_MIN || next > end || next % 16 || (size & BLOCK_MMAPPED))
 			return false;
@@ -147,7 +150,9 @@ static const struct image_range *heap_range_of(const struct process_image *image
 
 int64_t heap_walk_frames(const struct process_image *image, struct frame_table *table)
 {
-	struct heap_reader r = { .image = image, .window = malloc(WINDOW_SIZE) };
+	struct heap_reader r = { .image = image,
+				 .window = malloc(WINDOW_SIZE),
+				 .left = HEAP_BLOCKS_MAX };
 	struct heap_frames h = { .table = table };
 
 	if (!r.window)

@@ -235,9 +235,15 @@ void inspection_print(struct inspection *in, struct printer *p,
 	print_flag(p, "busy",
 		   "\nThreads ran all the time: the state of descriptors was not used.\n",
 		   in->is_busy);
+	if (in->table.is_full)
+		print_text(p, "\nMore than %u places look like frames: the others were left out.\n",
+			   FRAMES_MAX);
+	print_flag(p, "incomplete", NULL, in->table.is_full);
 	problem = coro_types_problem(in->types);
 	if (!problem)
 		problem = rust_futures_problem(in->tokio.futures);
+	if (!problem && !in->tokio.nr && !in->tokio.nr_running && !coro_types_count(in->types))
+		problem = "The program has no C++20 coroutines, and no tasks of Tokio.";
 	if (problem)
 		print_text(p, "\n%s\n", problem);
 	print_string(p, "problem", problem);

@@ -226,7 +226,8 @@ static uint64_t group_bytes(struct inspection *in, const struct inspect_group *g
 		while (at != FRAME_NONE && frame_is_shown(&frames[at]) &&
 		       frames[at].other != mark) {
 			frames[at].other = mark;
-			bytes += frames[at].size;
+			/* The memory of an inner frame is counted with the outer one. */
+			bytes += frames[at].outer == FRAME_NONE ? frames[at].size : 0;
 			at = frames[at].parent;
 		}
 	}
@@ -478,6 +479,20 @@ static void inspection_count(struct inspection *in)
 	}
 }
 
+static int inspection_failed(const struct inspection *in, int rc, struct err *err)
+{
+	int pid = (int)in->image->pid;
+
+	if (err->code)
+		return err->code;
+	if (rc == -ESRCH)
+		return err_set(err, rc, "cannot read process %d: it has ended", pid);
+	if (rc == -ESTALE)
+		return err_set(err, rc, "cannot read process %d: it has executed another program",
+			       pid);
+	return err_set(err, rc, "no memory to inspect process %d", pid);
+}
+
 int inspection_look(struct inspection *in, struct err *err)
 {
 	/* The symbols were read since the process was opened: its memory has changed. */
@@ -518,9 +533,7 @@ int inspection_look(struct inspection *in, struct err *err)
 	if (!rc)
 		rc = deadlocks_judge(in, err);
 	if (rc < 0)
-		return err->code ? err->code
-				 : err_set(err, rc, "no memory to inspect process %d",
-					   (int)in->image->pid);
+		return inspection_failed(in, rc, err);
 	inspection_count(in);
 	tokio_tasks_count(in);
 	groups_sort(in);

@@ -133,6 +133,8 @@ void inspection_doubt(struct inspection *in, const char *why)
 
 static void doubt_memory(struct inspection *in)
 {
+	if (in->table.is_full)
+		inspection_doubt(in, "there are too many frames");
 	if (in->image->has_io_uring)
 		inspection_doubt(in, "the program uses io_uring or aio: pointers may be in the "
 				     "kernel");

@@ -53,6 +53,9 @@ static int core_check_type(const struct core_file *core, const char *path, Elf64
 		    !memcmp(e->e_ident, "\x1f\x8b", 2))
 			err_hint(err, "it is compressed: decompress it first; for systemd: "
 				      "coredumpctl dump -o FILE");
+		else
+			err_hint(err, "a running process is given as -p PID, a program that is to "
+				      "be started as -- CMD");
 		return -ENOEXEC;
 	}
 	snprintf(what, sizeof(what), "core file '%.250s'", path);

@@ -212,6 +212,21 @@ static bool is_kernel_thread_or_zombie(pid_t pid)
 	return got < 0 && errno == ENOENT;
 }
 
+static void explain_no_program(pid_t pid, struct err *err)
+{
+	char path[64], status[4096];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (!target_read_all(path, status, sizeof(status)) || strstr(status, "\nState:\tZ")) {
+		err_set(err, -ESRCH, "process %d has no program: it has ended", (int)pid);
+		err_hint(err, "its parent has not read its exit status yet; look while it runs");
+	} else {
+		err_set(err, -ESRCH, "process %d has no program: it is a thread of the kernel",
+			(int)pid);
+		err_hint(err, "'ps -e' or 'pgrep NAME' lists processes");
+	}
+}
+
 /* Returns 0 if it cannot be read. */
 static size_t read_auxv(pid_t pid, uint8_t *buf)
 {
@@ -246,8 +261,7 @@ int target_open(struct target *t, pid_t pid, struct err *err)
 	if (t->pidfd < 0 && kill(pid, 0) < 0 && errno == ESRCH)
 		return no_process(pid, err);
 	if (is_kernel_thread_or_zombie(pid)) {
-		err_set(err, -ESRCH, "process %d has no program: it has ended, or is the kernel's",
-			(int)pid);
+		explain_no_program(pid, err);
 		target_close(t);
 		return -ESRCH;
 	}
