@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lower_bound.h"
+
 #define POINTER_BITS 0x0000ffffffffffffull
 #define WORD_SIZE    sizeof(uint64_t)
 /* More than any program has; the words of hostile frames may all be pointers. */
@@ -149,28 +151,18 @@ static int mark_by_source(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static size_t mark_edges_of(const struct marker *m, uint32_t from)
+static bool mark_edge_is_less(const void *edges, size_t at, uint64_t from)
 {
-	size_t low = 0, high = m->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->edges[middle].from < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct mark_edge *)edges)[at].from < from;
 }
 
 static void mark_follow(struct marker *m, void (*mark)(struct marker *m, uint32_t frame))
 {
 	while (m->nr_queue) {
 		uint32_t from = m->queue[--m->nr_queue];
-		size_t i;
+		size_t i = list_lower_bound(m->edges, m->nr, from, mark_edge_is_less);
 
-		for (i = mark_edges_of(m, from); i < m->nr && m->edges[i].from == from; i++)
+		for (; i < m->nr && m->edges[i].from == from; i++)
 			mark(m, m->edges[i].to);
 	}
 }

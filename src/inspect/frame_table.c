@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/lower_bound.h"
+
 #define PAGE_SHIFT 12
 
 #define NESTED_MAX 8
@@ -175,19 +177,14 @@ uint32_t frame_table_find(const struct frame_table *t, uint64_t addr)
 	return frame_around(t, last != FRAME_NONE ? last : t->pages[at].cover, addr);
 }
 
+static bool frame_is_before(const void *frames, size_t at, uint64_t addr)
+{
+	return ((const struct coro_frame *)frames)[at].addr < addr;
+}
+
 size_t frame_table_from(const struct frame_table *t, uint64_t addr)
 {
-	size_t low = 0, high = t->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->frames[middle].addr < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return list_lower_bound(t->frames, t->nr, addr, frame_is_before);
 }
 
 void frame_table_clear(struct frame_table *t)

@@ -132,22 +132,6 @@ static bool heap_bounds(struct heap_reader *r, const struct image_range *range, 
 	return true;
 }
 
-static const struct image_range *heap_range_of(const struct process_image *image, uint64_t addr)
-{
-	size_t low = 0, high = image->nr_ranges;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (image->ranges[middle].end <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < image->nr_ranges && image->ranges[low].start <= addr ? &image->ranges[low]
-									  : NULL;
-}
-
 int64_t heap_walk_frames(const struct process_image *image, struct frame_table *table)
 {
 	struct heap_reader r = { .image = image,
@@ -159,7 +143,7 @@ int64_t heap_walk_frames(const struct process_image *image, struct frame_table *
 		return -ENOMEM;
 	while (h.next < table->nr) {
 		uint64_t addr = table->frames[h.next].addr, start, end, first;
-		const struct image_range *range = heap_range_of(image, addr);
+		const struct image_range *range = image_find_range(image, addr);
 		size_t before = h.next;
 
 		if (range && heap_bounds(&r, range, addr, &start, &end) && addr < end &&

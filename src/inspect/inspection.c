@@ -85,6 +85,23 @@ void inspection_free(struct inspection *in)
 
 /* ---- stacks ---------------------------------------------------------------------- */
 
+uint32_t inspection_add_level(struct inspection *in, const struct inspect_level *level)
+{
+	if (in->nr_levels == in->room_levels) {
+		size_t room = in->room_levels ? in->room_levels * 2 : 64;
+		struct inspect_level *more = reallocarray(in->levels, room, sizeof(*more));
+
+		if (!more)
+			return 0;
+		in->levels = more;
+		in->room_levels = room;
+	}
+	in->levels[in->nr_levels] = *level;
+	in->levels[in->nr_levels].depth = level->parent ? in->levels[level->parent - 1].depth + 1
+							: 1;
+	return (uint32_t)++in->nr_levels;
+}
+
 static uint32_t level_intern(struct inspection *in, const struct coro_frame *f, uint32_t parent)
 {
 	uint64_t key = ((uint64_t)f->type * 0x9e3779b97f4a7c15ull) ^
@@ -95,7 +112,6 @@ static uint32_t level_intern(struct inspection *in, const struct coro_frame *f, 
 		.type = f->type,
 		.index = f->index,
 		.is_read = f->is_read,
-		.depth = parent ? in->levels[parent - 1].depth + 1 : 1,
 	};
 	uint64_t *slot;
 
@@ -113,18 +129,8 @@ static uint32_t level_intern(struct inspection *in, const struct coro_frame *f, 
 		    known->index == f->index && known->is_read == f->is_read)
 			return (uint32_t)*slot;
 	}
-	if (in->nr_levels == in->room_levels) {
-		size_t room = in->room_levels ? in->room_levels * 2 : 64;
-		struct inspect_level *more = reallocarray(in->levels, room, sizeof(*more));
-
-		if (!more)
-			return 0;
-		in->levels = more;
-		in->room_levels = room;
-	}
-	in->levels[in->nr_levels++] = level;
-	*slot = in->nr_levels;
-	return (uint32_t)in->nr_levels;
+	*slot = inspection_add_level(in, &level);
+	return (uint32_t)*slot;
 }
 
 static bool frame_is_shown(const struct coro_frame *f)

@@ -102,6 +102,9 @@ int inspection_look(struct inspection *in, struct err *err);
  */
 int inspection_save(struct process_image *image, const char *path, struct err *err);
 
+/* Add a level and set its depth.  1 + its number; 0: no memory. */
+uint32_t inspection_add_level(struct inspection *in, const struct inspect_level *level);
+
 /* Accepts NULL. */
 void inspection_free(struct inspection *in);
 

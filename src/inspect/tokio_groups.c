@@ -24,21 +24,7 @@ static uint32_t tokio_level(struct inspection *in, size_t first, const struct ru
 		if (in->levels[i].rust == place && in->levels[i].parent == parent)
 			return (uint32_t)i + 1;
 	}
-	if (in->nr_levels == in->room_levels) {
-		size_t room = in->room_levels ? in->room_levels * 2 : 64;
-		struct inspect_level *more = reallocarray(in->levels, room, sizeof(*more));
-
-		if (!more)
-			return 0;
-		in->levels = more;
-		in->room_levels = room;
-	}
-	in->levels[in->nr_levels++] = (struct inspect_level){
-		.parent = parent,
-		.rust = place,
-		.depth = parent ? in->levels[parent - 1].depth + 1 : 1,
-	};
-	return (uint32_t)in->nr_levels;
+	return inspection_add_level(in, &(struct inspect_level){ .parent = parent, .rust = place });
 }
 
 static int task_by_places(const void *a, const void *b)
