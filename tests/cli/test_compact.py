@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""test_compact.py - compact traces: another reader, conversions, killed collectors, filters."""
+import random
+import shutil
+
+from compact_decoder import decode, index_of
+from harness import *
+
+TRACE_TOOL = os.environ.get("TRACE_TOOL", "build/tests/trace_tool")
+CHANNELS = os.environ.get("CHANNELS", "build/examples/c/channels")
+REASONS = ["unknown", "io-read", "io-write", "accept", "connect", "timer", "mutex", "semaphore", "channel-send",
+           "channel-recv", "join", "yield", "signal", "user"]
+FACTS = ("run", "process", "site", "module", "cpu", "descriptor", "coroutine", "totals")
+
+
+def slurp(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def dump(path):
+    p = subprocess.run([TRACE_TOOL, "dump", path], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in p.stdout.splitlines()]
+
+
+def canonical(item):
+    """An item of the other reader in the form of the dump of trace_tool."""
+    if "type" in item:
+        return {"kind": "gap", **{k: item.get(k) for k in ("from_ts", "to_ts", "tid", "transitions", "others")}}
+    return {**item, "reason": REASONS[item["reason"]]}
+
+
+def info(path, *options, status=0):
+    got, out, err = tool("info", "--json", *options, path)
+    equal(got, status, f"status of info {options}: {out}{err}")
+    return json.loads(out)
+
+
+def export(kind, trace, output, *options):
+    status, _, err = tool("export", kind, "-q", "-i", trace, "-o", output, *options)
+    equal(status, 0, f"status of export {kind}: {err}")
+    return output
+
+
+def sidecar(path):
+    with open(path + ".meta", encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def same_items(ours, theirs):
+    """Compared one by one: a list of thousands is no message."""
+    equal(len(ours), len(theirs), "items")
+    for mine, other in zip(ours, theirs):
+        equal(mine, other, "item")
+
+
+@test
+def another_reader_reads_every_kind_of_event_as_we_do(dir):
+    subprocess.run([TRACE_TOOL, "make", dir + "/t.ctf", "5000"], check=True)
+    data = slurp(export("ct", dir + "/t.ctf", dir + "/t.ct"))
+    facts, items, rest = decode(data)
+    ours = dump(dir + "/t.ct")
+    same_items(ours, [canonical(i) for i in items])
+    equal(len(rest), 32, "bytes behind the index")
+    equal(facts[-1]["type"], "totals", "the last fact")
+
+
+@test
+def another_reader_reads_a_run_and_its_index(dir):
+    trace = dir + "/t.ct"
+    status, _, err = tool("run", "-q", "-o", trace, "--", CHANNELS)
+    equal(status, 0, err)
+    data = slurp(trace)
+    facts, items, _ = decode(data)
+    events = [i for i in items if "kind" in i]
+    same_items([canonical(i) for i in items], dump(trace))
+    export("jsonl", trace, dir + "/t.jsonl")
+    meta = [m for m in sidecar(dir + "/t.jsonl") if m["type"] in FACTS]
+    equal(sorted(map(str, facts)), sorted(map(str, meta)), "facts")
+    blocks = [e for e in index_of(data) if e["type"] == 2]
+    equal(sum(e["events"] for e in blocks), len(events), "events in the index")
+    equal(set().union(*(e["coroutines"] for e in blocks)), {e["probe_id"] for e in events}, "coroutines in the index")
+    equal(set().union(*(e["sites"] for e in blocks)) - {0}, {e["site"] for e in events} - {0}, "sites in the index")
+    got = info(trace)
+    equal((got["format"], got["events"], got["completeness"]["verdict"]),
+          ("ct", sum(e["kind"] in ("suspend", "resume") for e in events), "complete"), "info")
+
+
+@test
+def every_format_turns_into_every_other_without_loss(dir):
+    subprocess.run([TRACE_TOOL, "make", dir + "/0.ctf", "2000"], check=True)
+    export("jsonl", dir + "/0.ctf", dir + "/0.jsonl")
+    export("ct", dir + "/0.jsonl", dir + "/1.ct")
+    export("jsonl", dir + "/1.ct", dir + "/2.jsonl")
+    assert slurp(dir + "/2.jsonl") == slurp(dir + "/0.jsonl"), "other lines"
+    assert slurp(dir + "/2.jsonl.meta") == slurp(dir + "/0.jsonl.meta"), "another sidecar"
+    export("ct", dir + "/2.jsonl", dir + "/3.ct")
+    assert slurp(dir + "/3.ct") == slurp(dir + "/1.ct"), "another compact trace"
+    export("ct", dir + "/0.ctf", dir + "/4.ct")
+    same_items(dump(dir + "/4.ct"), dump(dir + "/0.ctf"))
+    export("ctf", dir + "/4.ct", dir + "/5.ctf")
+    # CTF has a stream per thread: events of the same time may change places.
+    same_items(sorted(dump(dir + "/5.ctf"), key=str), sorted(dump(dir + "/0.ctf"), key=str))
+
+
+@test
+def a_compact_trace_is_found_by_its_content(dir):
+    status, _, err = tool("run", "-q", "--format", "ct", "-o", dir + "/trace.jsonl", "--", CHANNELS)
+    equal(status, 0, err)
+    equal(info(dir + "/trace.jsonl")["format"], "ct", "format")
+    equal(os.path.exists(dir + "/trace.jsonl.meta"), False, "a sidecar")
+    for command in (["report", "--json"], ["html", "-o", dir + "/page.html"], ["export", "csv", "-o", dir + "/t.csv", "-i"]):
+        status, _, err = tool(*command, dir + "/trace.jsonl")
+        equal(status, 0, f"{command}: {err}")
+    equal(tool("diff", dir + "/trace.jsonl", dir + "/trace.jsonl")[0], 0, "diff")
+
+
+@test
+def a_compact_trace_goes_to_a_pipe(dir):
+    with open(dir + "/t.ct", "wb") as out:
+        p = popen(TOOL, "run", "-q", "--format", "ct", "-o", "-", "--", CHANNELS, stdout=out)
+        _, err = p.communicate(timeout=120)
+    equal(p.returncode, 0, err)
+    equal(info(dir + "/t.ct")["completeness"]["verdict"], "complete", "verdict")
+
+
+@test
+def a_killed_collector_leaves_whole_blocks(dir):
+    """Everything up to the last block is there, and counted the same way by another reader."""
+    rng, kills, partly = random.Random(7), 1000 if os.environ.get("COROTRACER_FULL") else 3, 0
+    for k in range(kills):
+        trace = f"{dir}/{k}.ct"
+        p = popen(TOOL, "run", "-q", "-o", trace, "--", TARGET, "events", 4, 60000, 0)
+        wait_until(lambda: p.poll() is not None or (os.path.exists(trace) and os.path.getsize(trace) > 4096), "blocks")
+        time.sleep(rng.random() * 0.05)
+        p.kill()
+        p.communicate()
+        sweep(p)
+        got = info(trace, status=0 if got_whole(trace) else 1)
+        facts, items, rest = decode(slurp(trace))
+        equal(got["events"], sum(i.get("kind") in ("suspend", "resume") for i in items), "events")
+        equal(facts[0]["type"], "run", "the first fact")
+        equal(got["ct"]["torn"], int(bool(rest) and not got["ct"]["index"]), "a cut block")
+        if not got["ct"]["index"]:
+            partly += 0 < got["events"]
+            assert got["completeness"]["verdict"] in ("unfinished", "incomplete"), got
+        os.unlink(trace)
+    assert partly, "no collector was killed while it was at work: nothing was tested"
+
+
+def got_whole(trace):
+    """False: the file ends inside a block."""
+    rest = decode(slurp(trace))[2]
+    return not rest or len(rest) == 32
+
+
+@test
+def a_filter_finds_the_same_in_every_format_and_reads_few_blocks(dir):
+    subprocess.run([TRACE_TOOL, "make", dir + "/t.ctf", "140000"], check=True)
+    export("ct", dir + "/t.ctf", dir + "/t.ct")
+    export("jsonl", dir + "/t.ctf", dir + "/t.jsonl")
+    blocks = info(dir + "/t.ct")["ct"]
+    equal(blocks["blocks"], blocks["blocks_read"], "blocks read")
+    end = info(dir + "/t.ct")["last_ts"]
+    id = dump(dir + "/t.ct")[70000]["probe_id"]
+    for options in (["--from", f"{end // 2}ns", "--to", f"{end // 2 + 10**9}ns"], ["--coro", id],
+                    ["--site", "a.c:1", "--kind", "suspend,wake", "--to", f"{end // 10}ns"]):
+        parts = []
+        for suffix in ("ctf", "ct", "jsonl"):
+            part = export("jsonl", f"{dir}/t.{suffix}", f"{dir}/part.jsonl", *options)
+            parts.append((slurp(part), slurp(part + ".meta")))
+            equal(info(part)["completeness"]["verdict"], "complete", f"part of {suffix}")
+        assert parts[0] == parts[1], f"CTF and compact differ: {options}"
+        assert parts[2] == parts[1], f"JSON lines and compact differ: {options}"
+    got = info(dir + "/t.ct", "--from", f"{end // 2}ns", "--to", f"{end // 2 + 1000}ns")
+    assert got["ct"]["blocks_read"] < blocks["blocks"], got["ct"]
+    equal(got["completeness"]["verdict"], "complete", "verdict")
+    equal(tool("info", "--from", "soon", dir + "/t.ct")[0], 2, "status of a bad time")
+    equal(tool("info", "--kind", "nap", dir + "/t.ct")[0], 2, "status of a bad kind")
+
+
+@test
+def a_trace_of_a_later_version_is_refused(dir):
+    shutil.copy(export_small(dir), dir + "/later.ct")
+    data = bytearray(slurp(dir + "/later.ct"))
+    data[8] = 2
+    data[28:32] = zlib_crc(data[:28])
+    with open(dir + "/later.ct", "wb") as f:
+        f.write(data)
+    status, _, err = tool("info", dir + "/later.ct")
+    equal(status, 1, "status")
+    contains(err, "format version 2")
+
+
+def zlib_crc(data):
+    import zlib
+    return zlib.crc32(bytes(data)).to_bytes(4, "little")
+
+
+def export_small(dir):
+    subprocess.run([TRACE_TOOL, "make", dir + "/small.ctf", "100"], check=True)
+    return export("ct", dir + "/small.ctf", dir + "/small.ct")
+
+
+if __name__ == "__main__":
+    main()
