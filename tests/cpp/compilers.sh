@@ -3,7 +3,8 @@
 # compilers.sh SOURCE BUILD - the same tests with every other compiler that has coroutines, and
 # without exceptions, RTTI and optimisation.  77: there is none.
 #
-# With COROTRACER_FULL=1 all of it, else one of each kind: gcc with little, the oldest clang.
+# With COROTRACER_FULL=1 all of it; else one build that differs in everything: the oldest clang, with
+# as little as can be.  Without such a clang: gcc.
 set -u
 
 source=$1
@@ -58,9 +59,6 @@ is_new_enough()
 }
 
 export COROTRACER="${COROTRACER:-$build/corotracer}"
-if command -v g++ >/dev/null; then
-	with "g++, as little as can be" g++ -O0 -fno-exceptions -fno-rtti
-fi
 # The oldest that will do, and the newest that is here.
 oldest=''
 newest=''
@@ -70,10 +68,13 @@ for clang in clang++-16 clang++-17 clang++-18 clang++-19 clang++-20 clang++-21 c
 	newest=$clang
 done
 if [ -n "$oldest" ]; then
-	with "$oldest" "$oldest" -O2
+	with "$oldest, as little as can be" "$oldest" -O0 -fno-exceptions -fno-rtti
+fi
+if command -v g++ >/dev/null && { [ -z "$oldest" ] || [ "${COROTRACER_FULL:-}" = 1 ]; }; then
+	with "g++, as little as can be" g++ -O0 -fno-exceptions -fno-rtti
 fi
 if [ -n "$oldest" ] && [ "${COROTRACER_FULL:-}" = 1 ]; then
-	with "$oldest, as little as can be" "$oldest" -O0 -fno-exceptions -fno-rtti
+	with "$oldest" "$oldest" -O2
 fi
 if [ "$newest" != "$oldest" ] && [ "${COROTRACER_FULL:-}" = 1 ]; then
 	with "$newest" "$newest" -O3
