@@ -146,7 +146,7 @@ def two_copies(dir):
     harness.STARTED.append(p)
     equal(p.stdout.readline(), "ready\n", "the program's first line")
     c = Collector(None, dir, pid=p.pid)
-    c.wait_for_events(500)
+    c.wait_for_events(500, threads=0)
     r = detach(c)
     equal((r.status, r.summary["lost"]), (0, 0), r.err)
     files = {os.path.basename(e["file"]) for e in r.sidecar if e["type"] == "site"}

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """test_signals.py - a signal to the tool reaches the program exactly once."""
+import fcntl
 import pty
+import struct
+import termios
 
 from harness import *
 
@@ -62,8 +65,6 @@ def ctrl_c_at_a_terminal_arrives_once(dir):
     main_fd, terminal = pty.openpty()
 
     def own_terminal():
-        import fcntl
-        import termios
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
@@ -78,10 +79,11 @@ def ctrl_c_at_a_terminal_arrives_once(dir):
 
 
 @test
-def timeout_1_ends_the_program_and_the_trace_is_whole(dir):
-    status, _, err = tool("run", "--json", "-o", dir + "/t", "--", "true")
-    equal(status, 0, "status")
-    p = popen("timeout", "--signal=TERM", "1", TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "wait")
+def timeout_ends_the_program_and_the_trace_is_whole(dir):
+    """SIGALRM is what timeout(1) gets when its time is over: here, as soon as there is an event."""
+    p = popen("timeout", "--signal=TERM", "600", TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "wait")
+    wait_until(lambda: os.path.exists(dir + "/t") and os.path.getsize(dir + "/t"), "the event")
+    p.send_signal(signal.SIGALRM)
     _, err = p.communicate(timeout=60)
     s = json.loads(err.splitlines()[-1])
     equal((s["signal"], s["collected"]), (signal.SIGTERM, 1), "signal, collected")
@@ -159,10 +161,15 @@ def collecting_under_nohup_goes_on_after_a_hangup(dir):
     equal(p.returncode, 0, "status")
 
 
+def waiting(pipe):
+    """The number of bytes in a pipe."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"1234"))[0]
+
+
 @test
 def a_reader_that_does_not_read_cannot_keep_the_tool(dir):
     p = popen(TOOL, "run", "--json", "-o", "-", "--", TARGET, "events", 100, 400, 50)
-    time.sleep(1)  # the pipe is full and has no reader
+    wait_until(lambda: waiting(p.stdout) > 60000, "a full pipe")
     p.send_signal(signal.SIGTERM)
     wait_until(lambda: p.poll() is not None, "the tool's end")
     s = json.loads(p.stderr.read().splitlines()[-1])
