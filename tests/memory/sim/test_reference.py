@@ -10,6 +10,14 @@ from reference import Machine
 
 ROUNDS = int(os.environ.get("SIM_ROUNDS", "5" if os.environ.get("COROTRACER_FULL") == "1" else "1"))
 
+# Each run is a process, which starts slowly under a sanitizer: there every fifth machine is simulated.
+# The inner axes have 2, 3 or 4 values: in steps of 5 all of them come up.
+STEP = 5 if os.environ.get("SANITIZE") and ROUNDS == 1 else 1
+
+
+def product(*axes):
+    return list(itertools.product(*axes))[::STEP]
+
 
 def trace(rng, nr, threads, lines, line=64):
     """Walks, jumps and a few hot lines; some accesses straddle."""
@@ -48,7 +56,7 @@ def compare(dir, config, accesses, what):
 @test
 def every_policy_of_replacement_and_writing(dir):
     rng = random.Random(1)
-    for policy, write, allocate, inclusion in itertools.product(
+    for policy, write, allocate, inclusion in product(
             ("lru", "plru", "fifo", "lifo", "random"), ("back", "through"), (True, False), ("non-inclusive", "inclusive")):
         config = {"levels": [level(1024, 4, policy=policy, write=write, allocate=allocate),
                              level(2048, 8, policy=policy, inclusion=inclusion, share="all",
@@ -61,7 +69,7 @@ def every_policy_of_replacement_and_writing(dir):
 @test
 def exclusive_levels(dir):
     rng = random.Random(2)
-    for policy, third in itertools.product(("lru", "plru", "fifo", "lifo", "random"),
+    for policy, third in product(("lru", "plru", "fifo", "lifo", "random"),
                                            ("non-inclusive", "inclusive", "exclusive", None)):
         levels = [level(512, 2, policy=policy), level(1024, 4, policy=policy, inclusion="exclusive")]
         if third:
@@ -74,7 +82,7 @@ def exclusive_levels(dir):
 def cores_of_their_own_and_shared_levels(dir):
     rng = random.Random(3)
     shares = ((1, "all"), (1, 1), (1, 2, "all"), (1, 2, 4), (2, "all"), (2, 4, "all"), ("all",), (1, 1, "all"))
-    for share, inclusion, write in itertools.product(shares, ("non-inclusive", "inclusive", "exclusive"), ("back", "through")):
+    for share, inclusion, write in product(shares, ("non-inclusive", "inclusive", "exclusive"), ("back", "through")):
         levels = [level(512 << (2 * k), 4, share=s, inclusion=inclusion if k else "non-inclusive",
                         write=write if inclusion != "exclusive" else "back",
                         allocate=inclusion == "exclusive" or rng.random() < 0.8) for k, s in enumerate(share)]
@@ -87,8 +95,8 @@ def cores_of_their_own_and_shared_levels(dir):
 @test
 def prefetch(dir):
     rng = random.Random(4)
-    for first, second, inclusion, cores in itertools.product(("none", "next-line", "tagged"), ("none", "next-line", "tagged"),
-                                                             ("non-inclusive", "inclusive", "exclusive"), (1, 2)):
+    for first, second, inclusion, cores in product(("none", "next-line", "tagged"), ("none", "next-line", "tagged"),
+                                                   ("non-inclusive", "inclusive", "exclusive"), (1, 2)):
         if inclusion == "exclusive" and second != "none":
             continue
         levels = [level(1024, 4, prefetch=first), level(4096, 8, prefetch=second, inclusion=inclusion, share="all")]
