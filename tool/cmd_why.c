@@ -17,10 +17,11 @@
 
 #define GROUPS_SHOWN   10
 #define SAMPLE_WAIT_NS 100000000u /* CMD loads its libraries */
+#define MEMBERS_LOCALS 1000       /* members of a group with variables, in JSON */
 
 struct why_options {
 	uint32_t pid;
-	bool json, all, stacks, no_cache;
+	bool json, all, stacks, no_cache, locals, show_values;
 	const char *exe, *save, *debug_dir, *html, *types;
 	uint32_t fails; /* bit v: verdict v is a failure */
 	uint64_t hang_ns, after_ns;
@@ -76,7 +77,12 @@ static bool why_gate_hit(const struct inspection *in, uint32_t fails)
 
 static int why_print(struct inspection *in, const struct why_options *o)
 {
-	struct inspect_print_options print = { .groups_max = o->all ? 0 : GROUPS_SHOWN };
+	struct inspect_print_options print = {
+		.groups_max = o->all ? 0 : GROUPS_SHOWN,
+		.locals = o->locals || o->show_values,
+		.show_values = o->show_values,
+		.locals_max = o->all ? 0 : MEMBERS_LOCALS,
+	};
 	struct printer p;
 	int rc;
 
@@ -109,7 +115,8 @@ static int why_look(struct process_image *image, int rc, struct err *err,
 	is_done = in && inspection_look(in, err) == 0;
 	if (is_done)
 		why_traced_join(&traced, in);
-	if (is_done && (!o->html || why_page_save(in, o->html, err) == 0))
+	if (is_done &&
+	    (!o->html || why_page_save(in, o->html, o->locals, o->show_values, err) == 0))
 		status = why_print(in, o);
 	else
 		message_error("why", err);
@@ -234,6 +241,10 @@ static const struct opt options[] = {
 	  OPT_FLAG(struct why_options, stacks) },
 	{ 0, "no-cache", NULL, "read all debug information again, and keep nothing",
 	  OPT_FLAG(struct why_options, no_cache) },
+	{ 0, "locals", NULL, "print variables; of strings and buffers only the length",
+	  OPT_FLAG(struct why_options, locals) },
+	{ 0, "show-values", NULL, "--locals, with the contents of strings and buffers",
+	  OPT_FLAG(struct why_options, show_values) },
 	{ 0, "all", NULL, "print all groups", OPT_FLAG(struct why_options, all) },
 	{ 0, "html", "FILE", "write a page for a browser; - is standard output",
 	  OPT_NAME(struct why_options, html) },

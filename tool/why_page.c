@@ -11,6 +11,8 @@
 #include "inspect/inspect_print.h"
 #include "page/page.h"
 
+#define WHY_PAGE_LOCALS 100 /* members of a group with variables */
+
 int why_page_check(struct err *err)
 {
 	struct html_page page;
@@ -19,9 +21,9 @@ int why_page_check(struct err *err)
 }
 
 /* The caller frees @json. */
-static int why_page_format(struct inspection *in, char **json, size_t *size)
+static int why_page_format(struct inspection *in, const struct inspect_print_options *options,
+			   char **json, size_t *size)
 {
-	struct inspect_print_options options = { .groups_max = 0 };
 	FILE *memory = open_memstream(json, size);
 	struct printer p;
 	int rc;
@@ -29,16 +31,22 @@ static int why_page_format(struct inspection *in, char **json, size_t *size)
 	if (!memory)
 		return -ENOMEM;
 	printer_begin(&p, memory, true);
-	inspection_print(in, &p, &options);
+	inspection_print(in, &p, options);
 	rc = printer_end(&p);
 	return fclose(memory) != 0 && !rc ? -ENOMEM : rc;
 }
 
-int why_page_save(struct inspection *in, const char *path, struct err *err)
+int why_page_save(struct inspection *in, const char *path, bool locals, bool show_values,
+		  struct err *err)
 {
+	struct inspect_print_options options = {
+		.locals = locals || show_values,
+		.show_values = show_values,
+		.locals_max = WHY_PAGE_LOCALS,
+	};
 	char *json = NULL;
 	size_t size = 0;
-	int rc = why_page_format(in, &json, &size);
+	int rc = why_page_format(in, &options, &json, &size);
 
 	if (rc < 0)
 		err_set(err, rc, "no memory for the page");

@@ -11,7 +11,11 @@
 /* Negative if this build has no pages: to be called before a long look. */
 int why_page_check(struct err *err);
 
-/* Write the object of `why --json` as a page to @path ("-": standard output), and say so. */
-int why_page_save(struct inspection *in, const char *path, struct err *err);
+/*
+ * Write the object of `why --json` as a page to @path ("-": standard output), and say so.  @locals:
+ * with variables; @show_values: also the contents of strings.
+ */
+int why_page_save(struct inspection *in, const char *path, bool locals, bool show_values,
+		  struct err *err);
 
 #endif

@@ -3,15 +3,17 @@
 #include "inspect/inspect_print.h"
 
 #include "base/text.h"
+#include "inspect/local_print.h"
+#include "inspect/thread_locks.h"
 #include "inspect/tokio_block_on.h"
 #include "inspect/tokio_branches.h"
-#include "inspect/thread_locks.h"
 #include "inspect/tokio_groups.h"
 #include "inspect/wait_text.h"
 #include "process/system_calls.h"
 
-void print_place(struct printer *p, const struct inspect_place *at, const char *indent,
-		 bool is_leaf)
+/* The object of the place stays open. */
+static void print_place_open(struct printer *p, const struct inspect_place *at, const char *indent,
+			     bool is_leaf)
 {
 	struct inspect_place place = *at;
 
@@ -41,20 +43,38 @@ void print_place(struct printer *p, const struct inspect_place *at, const char *
 	if (place.awaits)
 		print_string(p, "awaits", place.awaits);
 	print_text(p, "\n");
-	if (place.rust)
-		print_tokio_branches(p, place.rust, indent);
+}
+
+static void print_place_close(struct printer *p, const struct inspect_place *place,
+			      const char *indent)
+{
+	if (place->rust)
+		print_tokio_branches(p, place->rust, indent);
 	print_object_end(p);
 }
 
-static void print_stack(struct inspection *in, struct printer *p, uint32_t stack)
+void print_place(struct printer *p, const struct inspect_place *place, const char *indent,
+		 bool is_leaf)
+{
+	print_place_open(p, place, indent, is_leaf);
+	print_place_close(p, place, indent);
+}
+
+/* @locals: the variables of this stack, or NULL. */
+static void print_stack(struct inspection *in, struct printer *p, uint32_t stack,
+			const struct local_values *locals)
 {
 	uint32_t level = stack + 1;
+	size_t depth;
 
 	print_list(p, "stack");
-	while (level) {
+	for (depth = 0; level; depth++) {
 		struct inspect_place place = inspection_place(in, level - 1);
 
-		print_place(p, &place, "   ", level == stack + 1);
+		print_place_open(p, &place, "   ", !depth);
+		if (locals)
+			print_locals(locals, p, depth);
+		print_place_close(p, &place, "   ");
 		level = in->levels[level - 1].parent;
 	}
 	print_list_end(p);
@@ -81,8 +101,11 @@ static void print_members(const struct inspection *in, struct printer *p,
 	print_list_end(p);
 }
 
-static void print_group(struct inspection *in, struct printer *p, const struct inspect_group *g)
+static void print_group(struct inspection *in, struct printer *p, const struct inspect_group *g,
+			struct local_values *locals, const struct inspect_print_options *options)
 {
+	if (locals)
+		local_values_read(locals, g, 0);
 	print_object(p, NULL);
 	print_count(p, "count", "\n%s x ", g->count);
 	print_text(p, "%s", g->is_ready ? "ready" : inspect_verdict_name(g->verdict));
@@ -93,7 +116,10 @@ static void print_group(struct inspection *in, struct printer *p, const struct i
 	print_string(p, "confidence", inspect_confidence_name(g->confidence));
 	if (g->is_tokio)
 		print_string(p, "state", g->is_ready ? "ready" : "waiting");
-	print_stack(in, p, g->stack);
+	if (locals && g->count > 1)
+		print_text(p, "   with the variables of %#llx, one of them\n",
+			   (unsigned long long)group_member(in, g, 0));
+	print_stack(in, p, g->stack, locals);
 	if (g->reason) {
 		print_text(p, "   %s\n", g->reason);
 		print_string(p, "reason", g->reason);
@@ -105,6 +131,9 @@ static void print_group(struct inspection *in, struct printer *p, const struct i
 	print_waits_for(in, p, g);
 	print_traced_group(in, p, g);
 	print_members(in, p, g);
+	if (locals)
+		print_member_locals(locals, p, g,
+				    options->locals_max ? options->locals_max : SIZE_MAX);
 	print_object_end(p);
 }
 
@@ -202,6 +231,8 @@ static void print_threads(struct inspection *in, struct printer *p)
 void inspection_print(struct inspection *in, struct printer *p,
 		      const struct inspect_print_options *options)
 {
+	struct local_values *locals = options->locals ? local_values_new(in, options->show_values)
+						      : NULL;
 	size_t i, shown = in->nr_groups;
 	const char *problem;
 
@@ -221,8 +252,9 @@ void inspection_print(struct inspection *in, struct printer *p,
 		shown = options->groups_max;
 	print_list(p, "groups");
 	for (i = 0; i < (p->is_json ? in->nr_groups : shown); i++)
-		print_group(in, p, &in->groups[i]);
+		print_group(in, p, &in->groups[i], locals, options);
 	print_list_end(p);
+	local_values_free(locals);
 	if (shown < in->nr_groups)
 		print_text(p, "\nand %zu more groups (--all)\n", in->nr_groups - shown);
 	deadlocks_print(in, p);

@@ -8,6 +8,9 @@
 
 struct inspect_print_options {
 	size_t groups_max; /* 0: all */
+	bool locals;       /* the variables of the coroutines */
+	bool show_values;  /* ... with the contents of strings and buffers */
+	size_t locals_max; /* JSON: members of a group with variables; 0: all */
 };
 
 /* A level of a stack: a line of text after @indent; @is_leaf: the innermost one. */

@@ -476,3 +476,22 @@ bool code_find_stores(const struct code_bytes *code, const struct code_field *fi
 	sweep_end(&s);
 	return true;
 }
+
+/* The sweep's numbers of registers are those of DWARF, on both machines. */
+int code_store_base(const struct code_bytes *code)
+{
+	const uint8_t *at = code->data;
+	size_t left = code->size;
+	uint64_t addr = code->addr;
+	struct sweep s;
+	int reg = NO_REGISTER;
+
+	if (sweep_begin(&s, code) && capstone.cs_disasm_iter(s.handle, &at, &left, &addr, s.insn)) {
+		struct sweep_move m = sweep_move_of(&s);
+
+		if (m.is_store)
+			reg = m.to.reg;
+	}
+	sweep_end(&s);
+	return reg;
+}

@@ -35,4 +35,10 @@ typedef void (*code_store_handler)(void *arg, uint64_t addr, uint64_t value, boo
 bool code_find_stores(const struct code_bytes *code, const struct code_field *field,
 		      code_store_handler handler, void *arg);
 
+/*
+ * The register, by its DWARF number, that the store at the beginning of @code has its address from;
+ * -1: not a store, or no disassembler.
+ */
+int code_store_base(const struct code_bytes *code);
+
 #endif

@@ -18,3 +18,9 @@ bool code_find_stores(const struct code_bytes *code, const struct code_field *fi
 	(void)arg;
 	return false;
 }
+
+int code_store_base(const struct code_bytes *code)
+{
+	(void)code;
+	return -1;
+}

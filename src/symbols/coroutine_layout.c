@@ -184,6 +184,11 @@ static bool layout_find(Dwarf_Die *function, const char *base, layout_finder fin
 	       (dwarf_diecu(function, &unit, NULL, NULL) && layout_search_below(&s, &unit, 0));
 }
 
+bool coro_frame_type(const struct coro_source *source, Dwarf_Die *resume, Dwarf_Die *out)
+{
+	return layout_find(resume, source->base, layout_frame_in, out);
+}
+
 /* ---- read it ---------------------------------------------------------------- */
 
 static bool frame_member_place(Dwarf_Die *frame, const char *name, uint32_t *offset, uint32_t *size)

@@ -508,18 +508,28 @@ int64_t coro_types_at(const struct coro_types *types, uint64_t pc)
 	return -1;
 }
 
+bool coro_types_source(struct coro_types *types, size_t number, struct coro_source *out)
+{
+	const struct coro_entry *e = &types->entries[number];
+	struct coro_module *m = &types->modules[e->type.module];
+
+	if (!module_file_ready(&m->file))
+		return false;
+	*out = (struct coro_source){
+		.module = m->file.dwfl_module,
+		.lines = &m->lines,
+		.base = strtab_text(&types->bases, e->base),
+	};
+	return true;
+}
+
 const struct coro_type *coro_types_get(struct coro_types *types, size_t number)
 {
 	struct coro_entry *e = &types->entries[number];
 	struct coro_module *m = &types->modules[e->type.module];
+	struct coro_source source;
 
-	if (!e->is_loaded && module_file_ready(&m->file)) {
-		struct coro_source source = {
-			.module = m->file.dwfl_module,
-			.lines = &m->lines,
-			.base = strtab_text(&types->bases, e->base),
-		};
-
+	if (!e->is_loaded && coro_types_source(types, number, &source)) {
 		if (!e->has_cached) {
 			coro_layout_read(&e->type, &source);
 			m->is_changed = true;
@@ -535,15 +545,11 @@ const struct coro_type *coro_types_get(struct coro_types *types, size_t number)
 
 bool coro_types_dies(struct coro_types *types, size_t number, Dwarf_Die *frame, Dwarf_Die *function)
 {
-	struct coro_entry *e = &types->entries[number];
-	struct coro_module *m = &types->modules[e->type.module];
-	struct coro_source source = { .base = strtab_text(&types->bases, e->base) };
+	struct coro_source source;
 
-	if (!coro_types_get(types, number)->has_layout || !module_file_ready(&m->file))
-		return false;
-	source.module = m->file.dwfl_module;
-	source.lines = &m->lines;
-	return coro_layout_dies(&e->type, &source, frame, function);
+	return coro_types_get(types, number)->has_layout &&
+	       coro_types_source(types, number, &source) &&
+	       coro_layout_dies(&types->entries[number].type, &source, frame, function);
 }
 
 const struct coro_point *coro_type_point(const struct coro_type *type, uint64_t index)

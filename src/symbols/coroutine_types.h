@@ -122,6 +122,10 @@ int64_t coro_types_at(const struct coro_types *types, uint64_t pc);
 /* With layout and suspend points, read at the first call.  Valid until coro_types_free(). */
 const struct coro_type *coro_types_get(struct coro_types *types, size_t number);
 
+/* Where the DWARF of coroutine function @number is.  False: the file cannot be read. */
+struct coro_source;
+bool coro_types_source(struct coro_types *types, size_t number, struct coro_source *out);
+
 /* The place where a coroutine of @type with that index is suspended; NULL: unknown. */
 const struct coro_point *coro_type_point(const struct coro_type *type, uint64_t index);
 

@@ -317,8 +317,9 @@ static bool rust_stack_of_root(struct rust_futures *rf, size_t number, struct ru
 	return out->nr;
 }
 
-bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, rust_reader read,
-		       void *arg, struct rust_stack *out)
+/* @visitor: called for each level, or NULL. */
+static bool rust_task_walk(struct rust_futures *rf, size_t number, uint64_t cell, rust_reader read,
+			   void *arg, const struct rust_visitor *visitor, struct rust_stack *out)
 {
 	const struct rust_entry *e = &rf->entries[number];
 	struct rust_cell_walk w = { .read = read, .arg = arg, .addr = cell };
@@ -331,15 +332,32 @@ bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, ru
 		return false;
 	if (out->is_finished)
 		return true;
-	if (!rust_walk_future(&rf->walker, cell, &w.type, w.addr, read, arg, out))
+	if (!rust_walk_future(&rf->walker, cell, &w.type, w.addr, read, arg, visitor, out))
 		return false;
 	return out->nr ? true : rust_stack_of_root(rf, number, out);
+}
+
+bool rust_futures_read(struct rust_futures *rf, size_t number, uint64_t cell, rust_reader read,
+		       void *arg, struct rust_stack *out)
+{
+	return rust_task_walk(rf, number, cell, read, arg, NULL, out);
+}
+
+bool rust_futures_visit(struct rust_futures *rf, size_t number, uint64_t cell, rust_reader read,
+			void *arg, rust_level_visitor visit, void *visit_arg)
+{
+	struct rust_visitor visitor = { visit, visit_arg };
+	struct rust_stack stack;
+	bool done = rust_task_walk(rf, number, cell, read, arg, &visitor, &stack);
+
+	rust_stack_release(&stack);
+	return done;
 }
 
 bool rust_futures_walk(struct rust_futures *rf, const Dwarf_Die *type, uint64_t addr,
 		       rust_reader read, void *arg, struct rust_stack *out)
 {
-	return rust_walk_future(&rf->walker, 0, type, addr, read, arg, out);
+	return rust_walk_future(&rf->walker, 0, type, addr, read, arg, NULL, out);
 }
 
 bool rust_futures_name(struct rust_futures *rf, Dwarf_Die *type, struct rust_stack *out)

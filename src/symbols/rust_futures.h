@@ -11,6 +11,7 @@
 #ifndef SYMBOLS_RUST_FUTURES_H
 #define SYMBOLS_RUST_FUTURES_H
 
+#include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -111,6 +112,14 @@ const struct rust_place *rust_futures_root(struct rust_futures *rf, size_t numbe
 
 /* Frees what is in @stack. */
 void rust_stack_release(struct rust_stack *stack);
+
+/*
+ * Call @visit for every async function or block of the task, outermost first, as they are in the
+ * stack that rust_futures_read() gives: @variant is the struct at @addr that holds its variables.
+ */
+typedef void (*rust_level_visitor)(void *arg, Dwarf_Die *variant, uint64_t addr);
+bool rust_futures_visit(struct rust_futures *rf, size_t number, uint64_t cell, rust_reader read,
+			void *arg, rust_level_visitor visit, void *visit_arg);
 
 /* A sentence on what could not be read; NULL: no problem. */
 const char *rust_futures_problem(const struct rust_futures *rf);

@@ -28,6 +28,7 @@ struct walk_shared {
 	size_t nr, room;
 	struct described_value guards[GUARDS_READ];
 	size_t nr_guards;
+	const struct rust_visitor *visitor;
 	bool has_failed; /* no memory */
 };
 
@@ -164,8 +165,11 @@ static bool walk_async(struct rust_walk *w, const struct rust_variants *variants
 	walk_note_wait(w, path, &variant);
 	if (!w->is_finished)
 		walk_note_guards(w, &variant);
-	if (!walk_note_place(w, variants, path, &member, &variant) ||
-	    strncmp(name, "Suspend", 7) != 0)
+	if (!walk_note_place(w, variants, path, &member, &variant))
+		return false;
+	if (w->shared->visitor && w->depth == BRANCH_DEPTH)
+		w->shared->visitor->visit(w->shared->visitor->arg, &variant, w->addr);
+	if (strncmp(name, "Suspend", 7) != 0)
 		return false;
 	rust_resources_note(&w->shared->resources, &w->wait, path, &variant, w->addr);
 	if (!rust_die_member(&variant, "__awaitee", &w->type, &at))
@@ -399,13 +403,15 @@ static void walk_futures(struct rust_walk *w)
 }
 
 bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die *type,
-		      uint64_t addr, rust_reader read, void *arg, struct rust_stack *out)
+		      uint64_t addr, rust_reader read, void *arg,
+		      const struct rust_visitor *visitor, struct rust_stack *out)
 {
 	struct walk_shared shared = {
 		.walker = walker,
 		.resources = { &walker->socketless, task, read, arg },
 		.read = read,
 		.arg = arg,
+		.visitor = visitor,
 	};
 	struct rust_walk w = {
 		.shared = &shared,

@@ -13,15 +13,22 @@ struct rust_walker {
 	struct u64map without;    /* of rust_compound */
 	struct u64map socketless; /* of rust_resources */
 	struct rust_descriptions descriptions;
-	struct u64map macros;     /* DIEs of closures of macros to 1 + the line of the call */
+	struct u64map macros; /* DIEs of closures of macros to 1 + the line of the call */
+};
+
+/* Called for each async function of the stack, outermost first, not for those of branches. */
+struct rust_visitor {
+	rust_level_visitor visit;
+	void *arg;
 };
 
 /*
- * The stack of the future of @type at @addr, of the task at @task; *@out is empty before.
- * out->branch_waits and out->guards are for the caller to free.  False: no memory.
+ * The stack of the future of @type at @addr, of the task at @task; *@out is empty before; @visitor
+ * may be NULL. out->branch_waits and out->guards are for the caller to free.  False: no memory.
  */
 bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die *type,
-		      uint64_t addr, rust_reader read, void *arg, struct rust_stack *out);
+		      uint64_t addr, rust_reader read, void *arg,
+		      const struct rust_visitor *visitor, struct rust_stack *out);
 
 /* The same for a future that is not in a task. */
 bool rust_futures_walk(struct rust_futures *rf, const Dwarf_Die *type, uint64_t addr,

@@ -170,21 +170,22 @@ static bool points_code(Dwfl_Module *module, uint64_t start, uint64_t end, struc
 }
 
 /* clang: code before the first suspension is in the function that creates the frame. */
-static void points_sweep_start(struct point_search *s, const struct code_field *field)
+static void points_sweep_start(const struct coro_source *source, const struct code_field *field,
+			       code_store_handler handler, void *arg)
 {
-	int nr = dwfl_module_getsymtab(s->source->module), i;
+	int nr = dwfl_module_getsymtab(source->module), i;
 
 	for (i = 1; i < nr; i++) {
 		struct code_bytes code;
 		GElf_Sym sym;
 		GElf_Addr addr;
-		const char *name = dwfl_module_getsym_info(s->source->module, i, &sym, &addr, NULL,
+		const char *name = dwfl_module_getsym_info(source->module, i, &sym, &addr, NULL,
 							   NULL, NULL);
 
-		if (!name || strcmp(name, s->source->base) != 0 ||
-		    !points_code(s->source->module, addr, addr + sym.st_size, &code))
+		if (!name || strcmp(name, source->base) != 0 ||
+		    !points_code(source->module, addr, addr + sym.st_size, &code))
 			continue;
-		code_find_stores(&code, field, point_add, s);
+		code_find_stores(&code, field, handler, arg);
 		return;
 	}
 }
@@ -259,9 +260,50 @@ void coro_points_read(struct coro_type *type, const struct coro_source *source)
 	s.any_register = true;
 	code_find_stores(&code, &field, point_add, &s);
 	if (!type->is_gcc)
-		points_sweep_start(&s, &field);
+		points_sweep_start(source, &field, point_add, &s);
 	points_add_initial(&s);
 	if (type->is_gcc)
 		points_name_gcc(type);
 	free(s.sure);
+}
+
+/* ---- one store ------------------------------------------------------------------- */
+
+struct store_search {
+	struct coro_store *store;
+	uint64_t mask; /* of the index */
+};
+
+static void store_consider(void *arg, uint64_t addr, uint64_t value, bool is_frame)
+{
+	const struct store_search *s = arg;
+	struct coro_store *store = s->store;
+
+	if ((value & s->mask) != store->index || (store->addr && (store->is_sure || !is_frame)))
+		return;
+	store->addr = addr;
+	store->is_sure = is_frame;
+}
+
+bool coro_store_find(const struct coro_type *type, const struct coro_source *source,
+		     struct coro_store *store)
+{
+	struct code_field field = { type->index_offset, type->index_size };
+	struct store_search s = {
+		.store = store,
+		.mask = type->index_size >= 8 ? UINT64_MAX : (1ull << (type->index_size * 8)) - 1,
+	};
+	struct code_bytes code;
+
+	store->addr = 0;
+	store->base = -1;
+	if (!type->has_index || !points_code(source->module, type->resume, type->code_end, &code))
+		return false;
+	code_find_stores(&code, &field, store_consider, &s);
+	if (!store->addr && !type->is_gcc)
+		points_sweep_start(source, &field, store_consider, &s);
+	if (!store->addr || !points_code(source->module, store->addr, store->addr + 15, &code))
+		return false;
+	store->base = code_store_base(&code);
+	return true;
 }
