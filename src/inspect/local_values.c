@@ -15,6 +15,7 @@
 #define LOCALS_LEVELS_MAX 256
 #define LOCALS_DIES_MAX   (1u << 16) /* visited for one coroutine */
 #define LOCALS_RUNS       4
+#define LOCALS_NO_INDEX   UINT32_MAX
 #define LOCALS_HEAD       64 /* bytes that are compared if the frame's size is unknown */
 /*
  * Other coroutines may change a coroutine's memory: links of a queue.  So a difference is not yet
@@ -202,7 +203,7 @@ static void locals_add_located(struct local_values *v, struct local_reader *r,
 }
 
 static void locals_add_variable(struct local_values *v, struct local_reader *r,
-				const struct frame_variable *var)
+				const struct variable_list *list, const struct frame_variable *var)
 {
 	struct local_bytes bytes = { .data = v->copy, .size = v->size };
 	size_t number = r->tree->nr;
@@ -210,7 +211,9 @@ static void locals_add_variable(struct local_values *v, struct local_reader *r,
 
 	/* What the memory held before may be of anything. */
 	if (var->may_be_unset && !v->show_values) {
-		local_value_add_state(r, var->name, &type, "not set yet, or being set");
+		local_value_add_state(r, var->name, &type,
+				      list->is_without_scope ? "its suspend point is unknown"
+							     : "not set yet, or being set");
 	} else if (var->place == VARIABLE_MEMBER) {
 		bytes = local_bytes_from(&bytes, var->offset);
 		local_value_add(r, var->name, &type, &bytes);
@@ -264,7 +267,7 @@ static bool locals_try_frame(struct local_values *v, const struct coro_frame *f,
 	if (!locals_frame_same(v, type, f, v->copy))
 		return false;
 	for (i = 0; i < list->nr; i++)
-		locals_add_variable(v, &r, &list->variables[i]);
+		locals_add_variable(v, &r, list, &list->variables[i]);
 	return v->in->image->kind != IMAGE_RUNNING ||
 	       (locals_copy(v, v->addr, v->size, v->again) && !memcmp(v->copy, v->again, compared));
 }
@@ -272,7 +275,8 @@ static bool locals_try_frame(struct local_values *v, const struct coro_frame *f,
 static void locals_read_frame(struct local_values *v, uint32_t number)
 {
 	const struct coro_frame *f = &v->in->table.frames[number];
-	const struct variable_list *list = f->is_read ? locals_list(v, f->type, f->index) : NULL;
+	const struct variable_list *list = locals_list(v, f->type,
+						       f->is_read ? f->index : LOCALS_NO_INDEX);
 	struct locals_level *level = locals_more(v);
 	int attempt;
 

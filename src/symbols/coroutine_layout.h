@@ -53,6 +53,10 @@ struct coro_store {
 bool coro_store_find(const struct coro_type *type, const struct coro_source *source,
 		     struct coro_store *store);
 
+/* clang: the last store, of any index, in the function that creates the frame.  False: none. */
+bool coro_store_find_start(const struct coro_type *type, const struct coro_source *source,
+			   struct coro_store *store);
+
 /* Free what @type holds. */
 void coro_layout_release(struct coro_type *type);
 

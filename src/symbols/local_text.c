@@ -50,7 +50,8 @@ static bool text_search_in(struct text_search *s, Dwarf_Die *type, uint32_t offs
 			return true;
 		}
 		tag = dwarf_tag(&member);
-		if ((tag == DW_TAG_structure_type || tag == DW_TAG_class_type) &&
+		if ((tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+		     tag == DW_TAG_union_type) &&
 		    text_search_in(s, &member, at, depth + 1))
 			return true;
 	} while (s->left && dwarf_siblingof(&die, &die) == 0);
@@ -225,6 +226,31 @@ static void text_element(const char *name, Dwarf_Die *bare, Dwarf_Die *element)
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
+/* std::optional: whether it has a value, and which. */
+static bool text_add_optional(struct local_reader *r, struct local_node *node, Dwarf_Die *bare,
+			      const struct local_bytes *bytes, unsigned depth)
+{
+	struct text_member engaged, value;
+	struct local_bytes part;
+	uint64_t is_engaged;
+	size_t number;
+
+	if (!text_find(bare, "_M_engaged", false, &engaged) ||
+	    !text_find(bare, "_M_value", false, &value) ||
+	    !text_number(bytes, &engaged, &is_engaged))
+		return false;
+	node->kind = LOCAL_VARIANT;
+	node->text = is_engaged ? "value" : "nullopt";
+	node->text_size = strlen(node->text);
+	number = local_tree_add(r->tree, node);
+	if (number == SIZE_MAX || !is_engaged || depth >= LOCAL_DEPTH_MAX)
+		return true;
+	part = local_bytes_from(bytes, value.offset);
+	local_value_add_at(r, NULL, &value.type, &part, depth + 1);
+	local_tree_close(r->tree, number);
+	return true;
+}
+
 bool local_text_add(struct local_reader *r, struct local_node *node, Dwarf_Die *bare,
 		    const struct local_bytes *bytes, unsigned depth)
 {
@@ -233,6 +259,8 @@ bool local_text_add(struct local_reader *r, struct local_node *node, Dwarf_Die *
 	Dwarf_Die element;
 	size_t i;
 
+	if (name && !strncmp(name, "optional<", 9))
+		return text_add_optional(r, node, bare, bytes, depth);
 	for (i = 0; name && i < sizeof(text_forms) / sizeof(text_forms[0]); i++) {
 		const struct text_form *form = &text_forms[i];
 
@@ -242,7 +270,7 @@ bool local_text_add(struct local_reader *r, struct local_node *node, Dwarf_Die *
 		text_element(name, bare, &element);
 		if (length > TEXT_LENGTH_SANE) {
 			node->kind = LOCAL_STATE;
-			node->text = "not known, or not alive";
+			node->text = bytes->valid ? "optimized out" : "damaged, or not alive";
 			local_tree_add(r->tree, node);
 			return true;
 		}

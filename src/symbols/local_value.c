@@ -262,6 +262,22 @@ void local_value_add_elements(struct local_reader *r, Dwarf_Die *type,
 	}
 }
 
+/* An array of characters or bytes; the contents up to the first 0. */
+static void value_set_buffer(struct local_reader *r, struct local_node *node,
+			     const struct local_bytes *bytes, uint32_t width)
+{
+	uint64_t all = node->length * width;
+	size_t size = bytes->size < LOCAL_TEXT_MAX ? bytes->size : LOCAL_TEXT_MAX;
+
+	node->kind = LOCAL_TEXT;
+	if (!r->show_values || bytes->valid || width != 1)
+		return;
+	size = all < size ? (size_t)all : size;
+	node->text_size = strnlen((const char *)bytes->data, size);
+	node->text = local_tree_keep(r->tree, (const char *)bytes->data, node->text_size);
+	node->is_cut = node->text_size == size && all > size;
+}
+
 static void value_add_array(struct local_reader *r, struct local_node *node, Dwarf_Die *bare,
 			    const struct local_bytes *bytes, unsigned depth)
 {
@@ -277,17 +293,7 @@ static void value_add_array(struct local_reader *r, struct local_node *node, Dwa
 		return;
 	}
 	if (local_type_is_text(&element)) {
-		node->kind = LOCAL_TEXT;
-		if (r->show_values && !bytes->valid) {
-			size_t size = bytes->size < LOCAL_TEXT_MAX ? bytes->size : LOCAL_TEXT_MAX;
-			size_t used = type_size(&element) == 1
-					      ? strnlen((const char *)bytes->data, size)
-					      : size;
-
-			node->text = local_tree_keep(r->tree, (const char *)bytes->data, used);
-			node->text_size = used;
-			node->is_cut = used == size && node->length > size;
-		}
+		value_set_buffer(r, node, bytes, type_size(&element));
 		local_tree_add(r->tree, node);
 		return;
 	}
@@ -330,28 +336,43 @@ static bool value_has_text(struct local_reader *r, Dwarf_Die *type, unsigned dep
 	return false;
 }
 
+/* The number of the lowest bit of a bit-field, from the start of the struct. */
+static bool value_bit_offset(Dwarf_Die *member, Dwarf_Die *type, Dwarf_Word bits, uint64_t *out)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word at, unit = type_size(type);
+	uint32_t offset;
+
+	if (dwarf_formudata(dwarf_attr(member, DW_AT_data_bit_offset, &attr), &at) == 0) {
+		*out = at;
+		return at < (uint64_t)TYPE_SIZE_MAX * 8;
+	}
+	/* Until DWARF 3: from the highest bit of a unit. */
+	dwarf_formudata(dwarf_attr(member, DW_AT_byte_size, &attr), &unit);
+	if (dwarf_formudata(dwarf_attr(member, DW_AT_bit_offset, &attr), &at) != 0 ||
+	    !type_member_offset(member, &offset) || unit > 8 || at + bits > unit * 8)
+		return false;
+	*out = (uint64_t)offset * 8 + unit * 8 - at - bits;
+	return true;
+}
+
 static void value_add_bits(struct local_reader *r, Dwarf_Die *member, Dwarf_Die *type,
 			   const struct local_bytes *bytes, Dwarf_Word bits)
 {
 	char name[VALUE_NAME_MAX];
 	struct local_node node = { .name = dwarf_diename(member) };
-	Dwarf_Attribute attr;
-	Dwarf_Word at;
-	uint64_t number;
-	uint32_t nr_bytes;
+	uint64_t number, at;
 	Dwarf_Die bare;
 
 	type_name_text(type, name, sizeof(name));
 	node.type = local_tree_keep(r->tree, name, strlen(name));
 	value_set_state(&node, "a bit-field");
-	if (type_bare(type, &bare) && dwarf_tag(&bare) == DW_TAG_base_type && bits && bits < 64 &&
-	    dwarf_formudata(dwarf_attr(member, DW_AT_data_bit_offset, &attr), &at) == 0 &&
-	    at / 8 < bytes->size) {
-		nr_bytes = (uint32_t)((at % 8 + bits + 7) / 8);
-		if (local_bytes_number(bytes, (uint32_t)(at / 8), nr_bytes, &number))
-			value_set_integer(&node, &bare, number >> at % 8 & ((1ull << bits) - 1),
-					  (unsigned)bits);
-	}
+	if (type_bare(type, &bare) && dwarf_tag(&bare) == DW_TAG_base_type && bits && bits < 57 &&
+	    value_bit_offset(member, &bare, bits, &at) &&
+	    local_bytes_number(bytes, (uint32_t)(at / 8), (uint32_t)((at % 8 + bits + 7) / 8),
+			       &number))
+		value_set_integer(&node, &bare, number >> at % 8 & ((1ull << bits) - 1),
+				  (unsigned)bits);
 	local_tree_add(r->tree, &node);
 }
 

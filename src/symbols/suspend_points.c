@@ -285,6 +285,37 @@ static void store_consider(void *arg, uint64_t addr, uint64_t value, bool is_fra
 	store->is_sure = is_frame;
 }
 
+/* The register that holds the frame's address at the store. */
+static bool store_read_base(const struct coro_source *source, struct coro_store *store)
+{
+	struct code_bytes code;
+
+	if (!store->addr || !points_code(source->module, store->addr, store->addr + 15, &code))
+		return false;
+	store->base = code_store_base(&code);
+	return true;
+}
+
+static void store_take_last(void *arg, uint64_t addr, uint64_t value, bool is_frame)
+{
+	struct coro_store *store = arg;
+
+	(void)is_frame;
+	store->addr = addr;
+	store->index = value;
+}
+
+bool coro_store_find_start(const struct coro_type *type, const struct coro_source *source,
+			   struct coro_store *store)
+{
+	struct code_field field = { type->index_offset, type->index_size };
+
+	*store = (struct coro_store){ .base = -1 };
+	if (type->has_index && !type->is_gcc)
+		points_sweep_start(source, &field, store_take_last, store);
+	return store_read_base(source, store);
+}
+
 bool coro_store_find(const struct coro_type *type, const struct coro_source *source,
 		     struct coro_store *store)
 {
@@ -302,8 +333,5 @@ bool coro_store_find(const struct coro_type *type, const struct coro_source *sou
 	code_find_stores(&code, &field, store_consider, &s);
 	if (!store->addr && !type->is_gcc)
 		points_sweep_start(source, &field, store_consider, &s);
-	if (!store->addr || !points_code(source->module, store->addr, store->addr + 15, &code))
-		return false;
-	store->base = code_store_base(&code);
-	return true;
+	return store_read_base(source, store);
 }

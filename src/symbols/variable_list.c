@@ -30,6 +30,8 @@ struct variable_reader {
 	bool has_frame;
 	struct variable_scope scope;   /* of `code` */
 	struct variable_scope resumed; /* of `resume`, for clang */
+	struct variable_scope started; /* of the function that creates the frame */
+	Dwarf_Addr start_pc;           /* an instruction of it after the frame was made */
 };
 
 /* ---- the list --------------------------------------------------------------------------- */
@@ -63,16 +65,25 @@ static const char *list_keep_name(struct variable_list *list, const char *name, 
 	return copy;
 }
 
-/* A variable with a line is alive behind that line; @maybe: at that line. */
-static bool variable_is_alive(const struct variable_reader *r, uint32_t line, bool *maybe)
+/*
+ * A local variable is alive in its block, behind the line of its declaration; out->may_be_unset: at
+ * that line, or the suspend point is unknown.
+ */
+static bool variable_is_alive(const struct variable_reader *r, const struct scope_variable *v,
+			      struct frame_variable *out)
 {
-	*maybe = false;
-	if (!r->point || !line)
-		return true;
-	if (r->point->is_initial)
+	out->line = v ? v->line : 0;
+	out->may_be_unset = !v || r->list->is_without_scope;
+	if (r->point && r->point->is_initial)
 		return false;
-	*maybe = line == r->point->line;
-	return line <= r->point->line;
+	if (r->list->is_without_scope || !v)
+		return true;
+	if (!r->scope.blocks[v->block].is_open)
+		return false;
+	if (!r->point || !r->point->file || !v->line)
+		return true;
+	out->may_be_unset = v->line == r->point->line;
+	return v->line <= r->point->line;
 }
 
 /* ---- gcc ----------------------------------------------------------------------------------- */
@@ -108,7 +119,8 @@ static bool member_is_internal(const char *name, size_t stem)
 		return true;
 	for (i = 2; i < stem && isdigit((unsigned char)name[i]); i++)
 		;
-	return i == stem && i > 2 && (!strncmp(name, "Aw", 2) || !strncmp(name, "Yd", 2));
+	return i == stem && i > 2 &&
+	       (!strncmp(name, "Aw", 2) || !strncmp(name, "Yd", 2) || !strncmp(name, "_D", 2));
 }
 
 /* The variable that the member was made of: the next one with that name that is not used yet. */
@@ -144,13 +156,8 @@ static int gcc_add_member(struct variable_reader *r, Dwarf_Die *member)
 		return list_add(r->list, &out);
 	}
 	v = member_variable(r, name, stem);
-	if (v && (v->is_artificial || !r->scope.blocks[v->block].is_open))
+	if ((v && v->is_artificial) || !variable_is_alive(r, v, &out))
 		return 0;
-	out.line = v ? v->line : 0;
-	if (!variable_is_alive(r, out.line, &out.may_be_unset) ||
-	    (r->point && r->point->is_initial))
-		return 0;
-	out.may_be_unset = out.may_be_unset || !v;
 	out.name = list_keep_name(r->list, name, stem);
 	return out.name ? list_add(r->list, &out) : -ENOMEM;
 }
@@ -252,14 +259,14 @@ static bool clang_locate(struct frame_variable *out, Dwarf_Die *die, Dwarf_Addr 
 	return true;
 }
 
-/* The same variable in the resume function. */
-static struct scope_variable *clang_resumed(struct variable_reader *r,
-					    const struct scope_variable *v)
+/* The same variable in another copy of the function. */
+static struct scope_variable *clang_same(struct variable_scope *scope,
+					 const struct scope_variable *v)
 {
 	size_t i;
 
-	for (i = 0; i < r->resumed.nr; i++) {
-		struct scope_variable *w = &r->resumed.variables[i];
+	for (i = 0; i < scope->nr; i++) {
+		struct scope_variable *w = &scope->variables[i];
 
 		if (!strcmp(w->name, v->name) && w->line == v->line &&
 		    w->is_parameter == v->is_parameter)
@@ -290,26 +297,54 @@ static bool clang_member(struct variable_reader *r, struct frame_variable *out)
 	return found == 1;
 }
 
+/* At the suspension; at the start of the resume function; by name. */
+static void clang_place(struct variable_reader *r, struct scope_variable *v,
+			struct frame_variable *out)
+{
+	struct scope_variable *same;
+
+	if (r->has_store && clang_locate(out, &v->die, r->pc, &r->list->bases[0]))
+		return;
+	same = clang_same(&r->resumed, v);
+	if ((same && clang_locate(out, &same->die, r->entry, &r->list->bases[1])) ||
+	    clang_member(r, out))
+		return;
+	/* A parameter has one place for the life of the frame. */
+	same = v->is_parameter ? clang_same(&r->started, v) : NULL;
+	if (same)
+		clang_locate(out, &same->die, r->start_pc, &r->list->bases[2]);
+}
+
 static int clang_add_variable(struct variable_reader *r, struct scope_variable *v)
 {
 	struct frame_variable out = {
 		.name = v->name,
-		.line = v->is_parameter ? 0 : v->line,
 		.is_parameter = v->is_parameter,
 	};
-	struct scope_variable *resumed;
 
 	if ((v->is_artificial && strcmp(v->name, "this") != 0) ||
-	    !r->scope.blocks[v->block].is_open || !type_of_die(&v->die, &out.type) ||
-	    !variable_is_alive(r, out.line, &out.may_be_unset) ||
-	    (!v->is_parameter && r->point && r->point->is_initial))
+	    !type_of_die(&v->die, &out.type) ||
+	    (!v->is_parameter && !variable_is_alive(r, v, &out)))
 		return 0;
-	if (!r->has_store || !clang_locate(&out, &v->die, r->pc, &r->list->bases[0])) {
-		resumed = clang_resumed(r, v);
-		if (!resumed || !clang_locate(&out, &resumed->die, r->entry, &r->list->bases[1]))
-			clang_member(r, &out);
-	}
+	clang_place(r, v, &out);
 	return list_add(r->list, &out);
+}
+
+/* The function that creates the frame. */
+static int clang_read_start(struct variable_reader *r)
+{
+	struct coro_store store;
+	Dwarf_Die start;
+	Dwarf_Addr bias;
+	int rc;
+
+	if (!coro_store_find_start(r->type, r->source, &store) || store.base < 0 ||
+	    !line_index_function(r->source->lines, r->source->module, store.addr, &start, &bias))
+		return 0;
+	rc = variable_scope_read(&r->started, &start);
+	r->start_pc = store.addr - bias;
+	frame_base_add_register(&r->list->bases[2], (unsigned)store.base);
+	return rc;
 }
 
 static int clang_read_variables(struct variable_reader *r)
@@ -319,6 +354,8 @@ static int clang_read_variables(struct variable_reader *r)
 
 	if (!rc)
 		rc = variable_scope_read(&r->resumed, &r->resume);
+	if (!rc)
+		rc = clang_read_start(r);
 	if (rc)
 		return rc;
 	if (r->has_store)
@@ -421,6 +458,7 @@ struct variable_list *variable_list_read(const struct coro_type *type,
 	}
 	variable_scope_release(&r.scope);
 	variable_scope_release(&r.resumed);
+	variable_scope_release(&r.started);
 	return r.list;
 }
 

@@ -36,7 +36,7 @@ struct variable_list {
 	size_t nr, room;
 	char **names; /* owned */
 	size_t nr_names;
-	struct frame_base bases[2];
+	struct frame_base bases[3];
 	bool is_without_types; /* DWARF does not describe the coroutine */
 	bool is_without_scope; /* the suspend point is unknown: some may not be alive */
 };
