@@ -8,6 +8,7 @@ import { shownOf, tablePart, type PagePart } from "../ui/part_page.ts";
 import { bar, empty, panel } from "../ui/parts.ts";
 import { matches, SortTable, type SortColumn } from "../ui/sort_table.ts";
 import { buildAwaitTree, nodesToOpen, type AwaitNode } from "./await_tree.ts";
+import { localList, memberVariables } from "./locals.ts";
 import type { Descriptor, Group, Level, WaitsFor, WhyData, WhyThread } from "./types.ts";
 
 const OPEN_AT_FIRST = 80;      // nodes
@@ -60,7 +61,7 @@ const reasonText = (g: Group) => [g.reason, g.doubt ? `not proven: ${g.doubt}` :
 
 function stackLevel(l: Level): HTMLElement {
 	return h("li", null, h("span", { class: "mono" }, functionText(l)), " ", h("span", { class: "muted mono" }, placeText(l)),
-		l.exact || l.file === null ? null : h("span", { class: "muted" }, " (the function)"));
+		l.exact || l.file === null ? null : h("span", { class: "muted" }, " (the function)"), localList(l));
 }
 
 export function stackList(g: { stack: readonly Level[] }): HTMLElement {
@@ -72,7 +73,8 @@ export function stackList(g: { stack: readonly Level[] }): HTMLElement {
 function memberList(g: Group): HTMLElement {
 	const list = h("div", { class: "mono" });
 	const details = h("details", null, h("summary", null, fmt.plural(g.members.length, "frame")), list);
-	details.addEventListener("toggle", () => replace(list, g.members.slice(0, MEMBERS_SHOWN).join(" "),
+	const members = () => (g.member_locals ? memberVariables(g) : [g.members.slice(0, MEMBERS_SHOWN).join(" ")]);
+	details.addEventListener("toggle", () => replace(list, ...members(),
 		g.members.length > MEMBERS_SHOWN ? ` and ${fmt.count(g.members.length - MEMBERS_SHOWN)} more` : null), { once: true });
 	return details;
 }

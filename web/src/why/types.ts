@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: MIT
 // types.ts - the data of the page: the object of `why --json` (docs/why.md).
 
+// A variable, a member or an element; with --locals.
+export interface Local {
+	name?: string;             // not of elements
+	type: string;
+	value?: string | number | boolean | null;
+	length?: number;           // of strings, buffers and lists
+	state?: string;            // why there is no value
+	variant?: string;
+	members?: Local[];
+	elements?: Local[];
+	parameter?: boolean;
+	may_be_unset?: boolean;
+	cut?: boolean;             // there is more
+}
+
 export interface Level {
 	function: string | null;
 	file: string | null;
 	line: number | null;
 	exact: boolean;            // false: the line is that of the function
 	awaits?: string;
+	locals?: Local[];          // of the first member of the group
+	locals_problem?: string;
 }
 
 export interface Descriptor {
@@ -40,6 +57,7 @@ export interface Group {
 	doubt?: string;
 	waits_for: WaitsFor | null;
 	members: string[];         // addresses of frames
+	member_locals?: { stack: { locals: Local[]; locals_problem?: string }[] }[];
 }
 
 export interface WhyThread {
