@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`corotracer why --locals` on programs that print the values of their variables."""
+import base64
+import gzip
 import json
 import os
 import re
@@ -133,7 +135,7 @@ def check_secret(label, output, secrets):
                 if len(part) == size:
                     words += [str(int.from_bytes(part, "little")), "%x" % int.from_bytes(part, "little")]
     for word in (*secrets, *words):
-        if re.search(r"(?<![0-9a-f])%s" % re.escape(word), text):
+        if word in text and re.search(r"(?<![0-9a-f])%s" % re.escape(word), text):
             common.fail("%s: '%s' is in the output" % (label, word))
 
 
@@ -141,10 +143,14 @@ def check_secrets(label, where, pid, secrets):
     page = os.path.join(where, "page.html")
     check_secret(label + ", text", run("-p", pid, "--locals", "--all"), secrets)
     check_secret(label + ", JSON", run("-p", pid, "--locals", "--json"), secrets)
-    if b"no page" not in subprocess.run([TOOL, "why", "-p", pid, "--locals", "--html", page], capture_output=True,
-                                        timeout=120, check=False).stderr:
+    made = subprocess.run([TOOL, "why", "-p", pid, "--locals", "--html", page], capture_output=True, timeout=120, check=False)
+    # A build without npm has no pages.
+    if made.returncode == 0:
         with open(page, "rb") as f:
-            check_secret(label + ", page", f.read(), secrets)
+            data = gzip.decompress(base64.b64decode(re.search(rb'id="ct-data">([^<]*)<', f.read()).group(1)))
+        check_secret(label + ", page", data, secrets)
+        if b'"locals"' not in data:
+            common.fail("%s: the page has no variables" % label)
 
 
 def check_shown(label, pid):

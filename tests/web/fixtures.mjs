@@ -114,9 +114,9 @@ export function hostileTrace() {
 
 // The page of `why --html` for a program of tests/inspect; data: what `why --json` printed of the same look;
 // core: the process, saved.
-export async function whyPage(name) {
+export async function whyPage(name, ...options) {
 	return watchedProgram(name, (file, pid) => {
-		const data = JSON.parse(run(TOOL, "why", "--json", "--html", file(".html"), "-p", pid));
+		const data = JSON.parse(run(TOOL, "why", "--json", "--html", file(".html"), ...options, "-p", pid));
 		run(TOOL, "why", "--save", file(".core"), "-p", pid);
 		return { html: file(".html"), data, core: file(".core") };
 	});

@@ -132,6 +132,27 @@ test("every group has its row: numbers, verdict, stack, what it waits for, frame
 	}
 });
 
+test("variables are shown at their coroutine and at every frame, as the data has them", async () => {
+	const { html, data } = await whyPage("locals", "--show-values");
+	const g = data.groups.findIndex((group) => group.stack[0].function === "leaf");
+	assert.deepEqual(pageData(html), data);
+	await on(html, "", async (page) => {
+		const row = page.locator('table[aria-label="Groups"] tbody tr').nth(g);
+		const level = row.locator("td").nth(3).locator(".await-stack > li").first();
+		const shown = await level.locator(".locals li").allInnerTexts();
+		assert.equal(shown.length, data.groups[g].stack[0].locals.length);
+		for (const text of ["bool flag = false", "Color color = green", 'string text = length 5 "hello"', "int shadow = 99"]) assert.ok(shown.includes(text), text);
+		assert.ok(shown.some((text) => text.startsWith("Inner inner = { inherited = 11, point = { x = 1, y = 2.5 }")));
+		await row.locator("td").nth(5).locator("summary").first().click();
+		const frames = row.locator("td").nth(5).locator("details details");
+		assert.deepEqual(await frames.locator("summary").allInnerTexts(), data.groups[g].members);
+		for (const [i, number] of [1, 2, 3].entries()) {
+			await frames.nth(i).locator("summary").click();
+			assert.ok((await frames.nth(i).locator(".locals li").allInnerTexts()).includes(`int number = ${number}`));
+		}
+	});
+});
+
 test("a coroutine that cannot be reached stands out, and its verdict leads to its group", async () => {
 	const fault = forgotten.data.groups.findIndex((g) => g.verdict === "unreachable");
 	assert.equal(forgotten.data.groups[fault].count, 10);

@@ -12,13 +12,13 @@ test("scalars, with names of enumerators and addresses as they are", () => {
 });
 
 test("a number that the browser rounds is said to be rounded", () => {
-	assert.match(localText({ name: "n", type: "u64", value: 2 ** 63 }), /about 9223372036854775808/);
+	assert.match(localText({ name: "n", type: "u64", value: 2 ** 63 }), /= about 9223372036854776000$/);
 });
 
 test("a string is a length, and its contents only if they are in the data", () => {
 	const text: Local = { name: "s", type: "string", length: 1200 };
-	assert.equal(localText(text), "string s = length 1,200");
-	assert.equal(localText({ ...text, value: "a\u001b\"", cut: true }), 'string s = length 1,200 "a\\u001b\\""...');
+	assert.equal(localText(text), "string s = length 1\u202f200");
+	assert.equal(localText({ ...text, value: "a\u001b\"", cut: true }), 'string s = length 1\u202f200 "a\\u001b\\""...');
 });
 
 test("structs, lists and variants", () => {
