@@ -3,11 +3,12 @@
 from truth import *
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inspect", "forgotten.cpp")
-CLIENTS, FORGOTTEN = 1000, 10
+VARIABLES_SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "variables.cpp")
+CLIENTS, FORGOTTEN, VARIABLES = 1000, 10, 1003
 
 
-def line_of(marker):
-    with open(SOURCE, encoding="utf-8") as f:
+def line_of(marker, source=SOURCE):
+    with open(source, encoding="utf-8") as f:
         return next(i for i, line in enumerate(f, 1) if line.rstrip().endswith(f"// @{marker}"))
 
 
@@ -35,6 +36,56 @@ def why_finds_what_the_program_created(n, pid, wall_ns):
             elif frame["line"] is not None:
                 n.within(f"threads[{i}].stack[{k}].line", 1, 100000)
     n.within("stopped_ns", 0, wall_ns)
+
+
+@check
+def why_shows_the_values_of_variables(n, pid, members):
+    """A variable is computed from the number of its coroutine: `number`, `text`, `pair`, `list`."""
+    n.equal("pid", pid)
+    n.equal("coroutines", VARIABLES)
+    for key in "finished", "running", "changed":
+        n.equal(key, 0)
+    group = n.output["groups"][0]
+    n.equal("groups[0].count", VARIABLES)
+    n.within("groups[0].bytes", VARIABLES * 80, VARIABLES * 4096)
+    n.equal("groups[0].stack[0].line", line_of("client", VARIABLES_SOURCE))
+    numbers = set()
+    for path, stack in [("groups[0].stack[0]", group["stack"][0])] + [
+            (f"groups[0].member_locals[{i}].stack[0]", m["stack"][0]) for i, m in enumerate(group["member_locals"])]:
+        equal([v["name"] for v in stack["locals"]], ["number", "text", "pair", "list"], "variables")
+        number = stack["locals"][0]["value"]
+        numbers.add(number)
+        n.equal(f"{path}.locals[0].value", number)
+        n.equal(f"{path}.locals[1].length", number % 50)
+        n.equal(f"{path}.locals[2].members[0].value", 2 * number)
+        n.equal(f"{path}.locals[3].length", 2)
+        n.equal(f"{path}.locals[3].elements[0].value", number)
+        n.equal(f"{path}.locals[3].elements[1].value", -number)
+    # Every coroutine is there once.
+    equal(len(numbers), members, "different numbers")
+    if not 0 <= min(numbers) <= max(numbers) < VARIABLES:
+        raise Wrong(f"numbers from {min(numbers)} to {max(numbers)}")
+    if members < VARIABLES:
+        n.equal("groups[0].member_locals_left_out", VARIABLES - members)
+    n.equal("threads[0].tid", pid)
+    n.equal("stopped_ns", 0)
+
+
+@test
+def variables_of_why_are_those_of_the_program(dir):
+    if not shutil.which("g++"):
+        raise Skip("no g++ here")
+    program = os.path.join(dir, "variables")
+    subprocess.run(["g++", "-std=c++20", "-O2", "-g", VARIABLES_SOURCE, "-o", program], check=True, timeout=120)
+    with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if line == "ready\n":
+                break
+        for options, members in (("--locals",), 1000), (("--locals", "--all"), VARIABLES):
+            n = Numbers("why", output_of("why", "--json", *options, "-p", process.pid))
+            why_shows_the_values_of_variables(n, process.pid, members)
+            n.done()
+        process.kill()
 
 
 @test
