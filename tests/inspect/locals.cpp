@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#define SECRET "hunter2-and-more"
+#define SECRET  "hunter2-and-more"
 #define KEEP(x) asm volatile("" : : "g"(&(x)) : "memory")
 
 enum class Color : unsigned char { red, green = 7, blue };
