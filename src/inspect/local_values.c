@@ -171,7 +171,7 @@ static const struct variable_list *locals_list(struct local_values *v, uint32_t 
 		return v->all[*slot - 1];
 	if (!coro_types_source(v->in->types, type, &source))
 		return NULL;
-	more = reallocarray(v->all, v->nr_lists + 1, sizeof(*more));
+	more = reallocarray(v->all, v->nr_lists + 1, sizeof(struct variable_list *));
 	if (!more)
 		return NULL;
 	v->all = more;
@@ -189,10 +189,11 @@ static void locals_add_located(struct local_values *v, struct local_reader *r,
 {
 	uint32_t size = type_size(type);
 	uint8_t *data = size && size <= LOCAL_OBJECT_MAX ? calloc(2, size) : NULL;
-	struct local_bytes bytes = { data, data ? data + size : NULL, size };
+	struct frame_value value = { data, data ? data + size : NULL, size };
+	struct local_bytes bytes = { data, value.valid, size };
 
 	if (!data || !frame_location_read(var->base, var->ops, var->nr_ops, v->addr,
-					  locals_memory_read, v, data, data + size, size)) {
+					  locals_memory_read, v, &value)) {
 		local_value_add_state(r, var->name, type, data ? "not in memory" : "too large");
 	} else {
 		if (!memchr(bytes.valid, 0, size))
@@ -357,7 +358,7 @@ static void locals_add_level(void *arg, Dwarf_Die *variant, uint64_t addr)
 				continue;
 			bytes = local_bytes_from(&all, offset);
 			local_value_add(&r, name, &type, &bytes);
-		} while (dwarf_siblingof(&die, &die) == 0);
+		} while (--r.left && dwarf_siblingof(&die, &die) == 0);
 	}
 	free(data);
 }

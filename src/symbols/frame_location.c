@@ -15,10 +15,10 @@ struct location_run {
 	void *arg;
 	uint64_t stack[LOCATION_STACK_MAX];
 	size_t nr;
-	bool is_value; /* DW_OP_stack_value: the top is the value, not its address */
-	uint8_t *data, *valid;
-	size_t size, done; /* of the pieces */
-	bool any;          /* a byte is known */
+	bool is_value;          /* DW_OP_stack_value: the top is the value, not its address */
+	struct frame_value out; /* without buffers: only check */
+	size_t done;            /* bytes of the pieces so far */
+	bool any;               /* a byte is known */
 };
 
 /* ---- the frame's address ------------------------------------------------------------------ */
@@ -62,19 +62,24 @@ static void frame_base_set_slot(struct frame_base *base, const Dwarf_Op *op)
 
 void frame_base_learn(struct frame_base *base, const Dwarf_Op *ops, size_t nr, uint32_t offset)
 {
+	bool is_slot;
 	unsigned reg;
 	int64_t at;
 
 	if (!nr)
 		return;
-	if (nr == 1 && location_register(&ops[0], &reg, &at) && at == (int64_t)offset)
+	if (nr == 1 && location_register(&ops[0], &reg, &at) && at == (int64_t)offset) {
 		frame_base_add_register(base, reg);
-	else if (nr == 1 && !offset)
-		/* clang 14 has the slot of the frame's address as the place of the frame. */
-		frame_base_set_slot(base, &ops[0]);
-	else if (nr >= 2 && ops[1].atom == DW_OP_deref &&
-		 (nr == 2 ? !offset
-			  : nr == 3 && ops[2].atom == DW_OP_plus_uconst && ops[2].number == offset))
+		return;
+	}
+	/* clang 14 has the slot of the frame's address as the place of the frame. */
+	is_slot = nr == 1 && !offset;
+	if (nr == 2)
+		is_slot = !offset && ops[1].atom == DW_OP_deref;
+	if (nr == 3)
+		is_slot = ops[1].atom == DW_OP_deref && ops[2].atom == DW_OP_plus_uconst &&
+			  ops[2].number == offset;
+	if (is_slot)
 		frame_base_set_slot(base, &ops[0]);
 }
 
@@ -218,21 +223,21 @@ static bool location_step(struct location_run *run, const Dwarf_Op *op)
 static bool location_take(struct location_run *run, size_t size)
 {
 	uint64_t top = run->nr ? run->stack[run->nr - 1] : 0;
-	size_t room = run->size - run->done;
+	size_t room = run->out.size - run->done;
 
 	if (size > room)
 		size = room;
 	if (run->nr && size) {
 		run->any = true;
 		if (run->read && !run->is_value &&
-		    !run->read(run->arg, top, run->data + run->done, size))
+		    !run->read(run->arg, top, run->out.data + run->done, size))
 			return false;
 		if (run->is_value && size > 8)
 			size = 8;
-		if (run->data && run->is_value)
-			memcpy(run->data + run->done, &top, size);
-		if (run->valid)
-			memset(run->valid + run->done, 1, size);
+		if (run->out.data && run->is_value)
+			memcpy(run->out.data + run->done, &top, size);
+		if (run->out.valid)
+			memset(run->out.valid + run->done, 1, size);
 	}
 	run->nr = 0;
 	run->is_value = false;
@@ -252,8 +257,9 @@ static bool location_run_ops(struct location_run *run, const Dwarf_Op *ops, size
 				run->nr = 0;
 			if (!location_take(run, op->number))
 				return false;
-			run->done += op->number < run->size - run->done ? op->number
-									: run->size - run->done;
+			run->done += op->number < run->out.size - run->done
+					     ? op->number
+					     : run->out.size - run->done;
 			has_pieces = true;
 			is_lost = false;
 		} else if (frame_base_is_slot(run->base, op) && i + 1 < nr &&
@@ -266,30 +272,28 @@ static bool location_run_ops(struct location_run *run, const Dwarf_Op *ops, size
 	}
 	if (has_pieces)
 		return run->any;
-	return i == nr && !is_lost && nr && location_take(run, run->size) && run->any;
+	return i == nr && !is_lost && nr && location_take(run, run->out.size) && run->any;
 }
 
 bool frame_location_usable(const struct frame_base *base, const Dwarf_Op *ops, size_t nr)
 {
-	struct location_run run = { .base = base, .size = SIZE_MAX / 2 };
+	struct location_run run = { .base = base, .out.size = SIZE_MAX / 2 };
 
 	return location_run_ops(&run, ops, nr);
 }
 
 bool frame_location_read(const struct frame_base *base, const Dwarf_Op *ops, size_t nr,
-			 uint64_t frame, local_memory_reader read, void *arg, uint8_t *data,
-			 uint8_t *valid, size_t size)
+			 uint64_t frame, local_memory_reader read, void *arg,
+			 struct frame_value *out)
 {
 	struct location_run run = {
 		.base = base,
 		.frame = frame,
 		.read = read,
 		.arg = arg,
-		.data = data,
-		.valid = valid,
-		.size = size,
+		.out = *out,
 	};
 
-	memset(valid, 0, size);
+	memset(out->valid, 0, out->size);
 	return location_run_ops(&run, ops, nr);
 }

@@ -35,12 +35,18 @@ void frame_base_learn(struct frame_base *base, const Dwarf_Op *ops, size_t nr, u
 /* True if the expression has a value for a suspended coroutine. */
 bool frame_location_usable(const struct frame_base *base, const Dwarf_Op *ops, size_t nr);
 
+/* A copy of a variable; `valid` gets 1 for every byte that is known. */
+struct frame_value {
+	uint8_t *data, *valid;
+	size_t size;
+};
+
 /*
- * Evaluate for the frame at @frame, and copy the variable of @size bytes to @data; @valid gets 1
- * for every byte that is known.  False: nothing is known, or memory cannot be read.
+ * Evaluate for the frame at @frame, and copy the variable to @out.  False: nothing is known, or
+ * memory cannot be read.
  */
 bool frame_location_read(const struct frame_base *base, const Dwarf_Op *ops, size_t nr,
-			 uint64_t frame, local_memory_reader read, void *arg, uint8_t *data,
-			 uint8_t *valid, size_t size);
+			 uint64_t frame, local_memory_reader read, void *arg,
+			 struct frame_value *out);
 
 #endif

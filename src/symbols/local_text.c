@@ -211,6 +211,7 @@ static bool text_measure(const struct text_form *form, Dwarf_Die *bare,
 static void text_element(const char *name, Dwarf_Die *bare, Dwarf_Die *element)
 {
 	Dwarf_Attribute attr;
+	unsigned left = TEXT_SEARCH_DIES;
 	Dwarf_Die die, type;
 	const char *found;
 
@@ -223,7 +224,7 @@ static void text_element(const char *name, Dwarf_Die *bare, Dwarf_Die *element)
 		    dwarf_formref_die(dwarf_attr(&die, DW_AT_type, &attr), &type) &&
 		    type_bare(&type, &type))
 			*element = type;
-	} while (dwarf_siblingof(&die, &die) == 0);
+	} while (--left && dwarf_siblingof(&die, &die) == 0);
 }
 
 /* std::optional: whether it has a value, and which. */

@@ -72,7 +72,7 @@ static uint64_t type_dimension(Dwarf_Die *range)
 uint64_t type_array_count(Dwarf_Die *array)
 {
 	uint64_t count = 1;
-	int dimensions = 0;
+	int dimensions = 0, left = TYPE_STEPS_MAX;
 	Dwarf_Die die;
 
 	if (dwarf_child(array, &die) != 0)
@@ -87,7 +87,7 @@ uint64_t type_array_count(Dwarf_Die *array)
 			return 0;
 		count *= one;
 		dimensions++;
-	} while (dimensions < TYPE_DIMENSIONS_MAX && dwarf_siblingof(&die, &die) == 0);
+	} while (--left && dimensions < TYPE_DIMENSIONS_MAX && dwarf_siblingof(&die, &die) == 0);
 	return dimensions ? count : 0;
 }
 

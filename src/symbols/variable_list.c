@@ -13,7 +13,8 @@
 #include "symbols/type_name.h"
 #include "symbols/variable_scope.h"
 
-#define VARIABLE_GCC_FIRST 4 /* index of the first co_await */
+#define VARIABLE_GCC_FIRST   4          /* index of the first co_await */
+#define VARIABLE_MEMBERS_MAX (1u << 14) /* of a frame; siblings of a corrupt file can be a loop */
 
 struct variable_reader {
 	struct variable_list *list;
@@ -195,6 +196,7 @@ static int gcc_read_variables(struct variable_reader *r, uint64_t index)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die origin = r->code, die;
+	unsigned left = VARIABLE_MEMBERS_MAX;
 	int rc;
 
 	/* Optimized code has a variable only where it is used; the origin has all of them. */
@@ -210,7 +212,7 @@ static int gcc_read_variables(struct variable_reader *r, uint64_t index)
 	do {
 		if (dwarf_tag(&die) == DW_TAG_member)
 			rc = gcc_add_member(r, &die);
-	} while (!rc && dwarf_siblingof(&die, &die) == 0);
+	} while (!rc && --left && dwarf_siblingof(&die, &die) == 0);
 	return rc;
 }
 
@@ -278,7 +280,7 @@ static struct scope_variable *clang_same(struct variable_scope *scope,
 /* The member of the frame with that name, if it is the only one. */
 static bool clang_member(struct variable_reader *r, struct frame_variable *out)
 {
-	unsigned found = 0;
+	unsigned found = 0, left = VARIABLE_MEMBERS_MAX;
 	Dwarf_Die die;
 	size_t i, same = 0;
 
@@ -291,7 +293,7 @@ static bool clang_member(struct variable_reader *r, struct frame_variable *out)
 
 		if (name && !strcmp(name, out->name) && type_member_offset(&die, &out->offset))
 			found++;
-	} while (dwarf_siblingof(&die, &die) == 0);
+	} while (--left && dwarf_siblingof(&die, &die) == 0);
 	if (found == 1)
 		out->place = VARIABLE_MEMBER;
 	return found == 1;
