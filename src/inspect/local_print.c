@@ -161,6 +161,8 @@ static void local_put_value(struct local_line *line, size_t number)
 	default:
 		local_put_scalar(line, node);
 	}
+	if (node->is_unread)
+		fputs(" (not in memory)", line->p->file);
 }
 
 static void local_put_line(struct printer *p, const struct local_tree *tree, size_t number)
@@ -247,6 +249,8 @@ static void local_json_node(struct printer *p, const struct local_tree *tree, si
 		jw_key(&p->json, "value");
 		local_json_value(p, tree, number);
 	}
+	if (node->is_unread)
+		print_flag(p, "unread", NULL, true);
 	if (node->is_cut)
 		print_flag(p, "cut", NULL, true);
 	if (node->kind == LOCAL_STRUCT || node->end > number + 1) {

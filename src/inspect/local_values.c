@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/u64map.h"
+#include "inspect/frame_stillness.h"
 #include "process/page_residency.h"
 #include "symbols/local_value.h"
 #include "symbols/type_name.h"
@@ -16,12 +17,9 @@
 #define LOCALS_DIES_MAX   (1u << 16) /* visited for one coroutine */
 #define LOCALS_RUNS       4
 #define LOCALS_NO_INDEX   UINT32_MAX
+#define LOCALS_TASK_BUSY  3u /* bits of a task's state: running, complete */
 #define LOCALS_HEAD       64 /* bytes that are compared if the frame's size is unknown */
-/*
- * Other coroutines may change a coroutine's memory: links of a queue.  So a difference is not yet
- * a proof that it ran.
- */
-#define LOCALS_ATTEMPTS 3
+#define LOCALS_ATTEMPTS   3
 
 struct locals_level {
 	struct local_tree tree;
@@ -32,6 +30,7 @@ struct local_values {
 	struct inspection *in;
 	bool show_values;
 	struct page_residency residency;
+	struct frame_stillness stillness;
 	struct u64map lists; /* type and index to 1 + number of the list */
 	struct variable_list **all;
 	size_t nr_lists;
@@ -43,7 +42,7 @@ struct local_values {
 	uint32_t size;
 };
 
-static const char locals_ran[] = "the coroutine ran while it was read";
+static const char locals_ran[] = "its memory changed while it was read: it ran";
 static const char locals_memory[] = "its memory cannot be read";
 
 struct local_values *local_values_new(struct inspection *in, bool show_values)
@@ -58,6 +57,7 @@ struct local_values *local_values_new(struct inspection *in, bool show_values)
 	v->copy = malloc(LOCALS_FRAME_MAX);
 	v->again = malloc(LOCALS_FRAME_MAX);
 	if (!v->copy || !v->again ||
+	    frame_stillness_begin(&v->stillness, in->image, &in->table) < 0 ||
 	    (in->image->kind == IMAGE_RUNNING &&
 	     residency_open(&v->residency, in->image->pid) < 0)) {
 		local_values_free(v);
@@ -77,6 +77,7 @@ void local_values_free(struct local_values *values)
 	for (i = 0; i < values->room_levels; i++)
 		local_tree_release(&values->levels[i].tree);
 	residency_close(&values->residency);
+	frame_stillness_release(&values->stillness);
 	u64map_release(&values->lists);
 	free(values->all);
 	free(values->levels);
@@ -245,13 +246,14 @@ static bool locals_frame_same(const struct local_values *v, const struct coro_ty
 	return (uint32_t)index == f->index;
 }
 
-/* Read it once.  False: its memory has changed meanwhile. */
-static bool locals_try_frame(struct local_values *v, const struct coro_frame *f,
-			     const struct variable_list *list, struct locals_level *level)
+/* Read it; why that failed, or NULL. */
+static const char *locals_try_frame(struct local_values *v, uint32_t number,
+				    const struct variable_list *list, struct local_tree *tree)
 {
+	const struct coro_frame *f = &v->in->table.frames[number];
 	const struct coro_type *type = coro_types_get(v->in->types, f->type);
 	struct local_reader r = {
-		.tree = &level->tree,
+		.tree = tree,
 		.read = locals_memory_read,
 		.arg = v,
 		.show_values = v->show_values,
@@ -260,17 +262,22 @@ static bool locals_try_frame(struct local_values *v, const struct coro_frame *f,
 	uint32_t compared = f->has_guessed_size && v->size > LOCALS_HEAD ? LOCALS_HEAD : v->size;
 	size_t i;
 
-	locals_fail(level, NULL);
-	if (!locals_copy(v, v->addr, v->size, v->copy)) {
-		level->problem = locals_memory;
-		return true;
-	}
+	if (!locals_copy(v, v->addr, v->size, v->copy))
+		return locals_memory;
 	if (!locals_frame_same(v, type, f, v->copy))
-		return false;
+		return locals_ran;
 	for (i = 0; i < list->nr; i++)
 		locals_add_variable(v, &r, list, &list->variables[i]);
-	return v->in->image->kind != IMAGE_RUNNING ||
-	       (locals_copy(v, v->addr, v->size, v->again) && !memcmp(v->copy, v->again, compared));
+	if (v->in->image->kind != IMAGE_RUNNING)
+		return NULL;
+	if (v->stillness.is_unsettled)
+		return "a thread that may run it got no processor";
+	if (!locals_copy(v, v->addr, v->size, v->again) || memcmp(v->copy, v->again, compared) != 0)
+		return locals_ran;
+	return f->has_guessed_size || v->size != f->size ||
+			       frame_stillness_holds(&v->stillness, number, v->copy, v->size)
+		       ? NULL
+		       : locals_ran;
 }
 
 static void locals_read_frame(struct local_values *v, uint32_t number)
@@ -279,7 +286,7 @@ static void locals_read_frame(struct local_values *v, uint32_t number)
 	const struct variable_list *list = locals_list(v, f->type,
 						       f->is_read ? f->index : LOCALS_NO_INDEX);
 	struct locals_level *level = locals_more(v);
-	int attempt;
+	const char *problem;
 
 	if (!level)
 		return;
@@ -289,11 +296,9 @@ static void locals_read_frame(struct local_values *v, uint32_t number)
 		level->problem = "the debug information does not describe it";
 		return;
 	}
-	for (attempt = 0; attempt < LOCALS_ATTEMPTS; attempt++) {
-		if (locals_try_frame(v, f, list, level))
-			return;
-	}
-	locals_fail(level, locals_ran);
+	problem = locals_try_frame(v, number, list, &level->tree);
+	if (problem)
+		locals_fail(level, problem);
 }
 
 static void locals_read_frames(struct local_values *v, uint32_t leaf)
@@ -376,11 +381,27 @@ static void locals_reverse(struct local_values *v)
 	}
 }
 
-/* Read it once.  False: its memory has changed meanwhile. */
+/* Neither running nor completed, by its own state. */
+static bool locals_task_rests(const struct local_values *v, const struct tokio_task *task,
+			      const uint8_t *bytes)
+{
+	uint32_t at = rust_futures_type(v->in->tokio.futures, task->type)->state_offset;
+	uint64_t state = 0;
+
+	if (v->size < 8 || at > v->size - 8)
+		return false;
+	memcpy(&state, bytes + at, sizeof(state));
+	return !(state & LOCALS_TASK_BUSY);
+}
+
+/*
+ * Read it once.  False: its memory has changed meanwhile, which other tasks may have done: links of
+ * a queue.
+ */
 static bool locals_try_task(struct local_values *v, const struct tokio_task *task)
 {
 	v->nr_levels = 0;
-	return locals_copy(v, v->addr, v->size, v->copy) &&
+	return locals_copy(v, v->addr, v->size, v->copy) && locals_task_rests(v, task, v->copy) &&
 	       rust_futures_visit(v->in->tokio.futures, task->type, task->addr, locals_memory_read,
 				  v, locals_add_level, v) &&
 	       v->nr_levels == task->places->nr &&

@@ -81,7 +81,7 @@ void local_text_read(struct local_reader *r, struct local_node *node, uint64_t a
 	if (!r->show_values)
 		return;
 	if (shown && !r->read(r->arg, addr, buf, shown)) {
-		node->is_cut = true;
+		node->is_unread = true;
 		return;
 	}
 	node->text = local_tree_keep(r->tree, buf, shown);
@@ -98,8 +98,10 @@ void local_text_add_pointer(struct local_reader *r, struct local_node *node, uin
 	while (len < LOCAL_LENGTH_MAX && used == sizeof(piece)) {
 		size_t size = sizeof(piece) - (addr + len) % sizeof(piece);
 
-		if (!r->read(r->arg, addr + len, piece, size))
+		if (!r->read(r->arg, addr + len, piece, size)) {
+			node->is_unread = true;
 			break;
+		}
 		used = strnlen(piece, size);
 		len += used;
 		used = used == size ? sizeof(piece) : 0;

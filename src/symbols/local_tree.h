@@ -42,6 +42,7 @@ struct local_node {
 	bool has_length;   /* of LOCAL_TEXT and LOCAL_LIST */
 	bool is_cut;       /* there is more than is shown, or the length is at least this */
 	bool is_reference; /* the value is that of the object; `number` is its address */
+	bool is_unread;    /* what it refers to is not in memory, or not in the file */
 	bool may_be_unset; /* it is declared at the line at which the coroutine waits */
 	bool is_parameter;
 };

@@ -198,7 +198,7 @@ static bool value_is_reference(Dwarf_Die *bare)
 }
 
 /* The object that a reference names, with the reference's name and type. */
-static void value_add_target(struct local_reader *r, const struct local_node *node, Dwarf_Die *to,
+static void value_add_target(struct local_reader *r, struct local_node *node, Dwarf_Die *to,
 			     uint64_t addr, unsigned depth)
 {
 	uint32_t size = type_size(to);
@@ -216,6 +216,7 @@ static void value_add_target(struct local_reader *r, const struct local_node *no
 				r->tree->nodes[number].number = addr;
 		}
 	} else {
+		node->is_unread = copy != NULL;
 		local_tree_add(r->tree, node);
 	}
 	free(copy);

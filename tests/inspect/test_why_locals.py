@@ -178,8 +178,9 @@ def check_damaged(label, found):
         if "state" not in (find_local(variables, name) or {}):
             common.fail("%s: %s is %s" % (label, name, find_local(variables, name)))
     for name, value in (("wild", "0x8"), ("endless", "0xfffffffffffffff0"), ("nowhere", "0x10"), ("unknown", 99)):
-        if (find_local(variables, name) or {}).get("value") != value:
-            common.fail("%s: %s is %s" % (label, name, find_local(variables, name)))
+        node = find_local(variables, name) or {}
+        if node.get("value") != value or node.get("unread", False) != (name != "unknown"):
+            common.fail("%s: %s is %s" % (label, name, node))
 
 
 def images(pid, where):
@@ -236,6 +237,29 @@ def test_without_debug(work):
             common.fail("without -g: nothing says that variables are unknown: %s" % text[:600])
 
 
+def test_running(work):
+    """Variables that change while they are read: all of one moment, or none."""
+    path = common.build(work, "twins", "g++", ["-O2", "-g"])
+    shown = raced = 0
+    with Target(path) as target:
+        for _ in range(100 if common.FULL else 10):
+            found = json.loads(run("-p", str(target.process.pid), "--locals", "--json"))
+            raced += found["changed"] + found["running"]
+            for group in found["groups"]:
+                for stack in (s for m in group["member_locals"] for s in m["stack"]):
+                    raced += "locals_problem" in stack
+                    if not stack["locals"]:
+                        continue
+                    shown += 1
+                    values = {find_local(stack["locals"], name)["value"] for name in ("first", "last")}
+                    values |= {e["value"] for e in find_local(stack["locals"], "values")["elements"]}
+                    if len(values) != 1:
+                        common.fail("running: values of several moments: %s" % sorted(values))
+    print("running: %d coroutines shown, %d ran while they were read" % (shown, raced))
+    if not raced or not shown:
+        common.fail("running: %d shown, %d ran: nothing is proven" % (shown, raced))
+
+
 def test_rust(work):
     lines = {name: ("locals.rs", line) for name, (_, line) in
              common.markers(os.path.join("tokio", "src", "bin", "locals.rs")).items()}
@@ -267,6 +291,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         test_cpp(work)
         test_without_debug(work)
+        test_running(work)
         if shutil.which("cargo"):
             test_rust(work)
     print("%d faults" % len(common.faults))

@@ -32,5 +32,6 @@ test("structs, lists and variants", () => {
 
 test("what has no value says why", () => {
 	assert.equal(localText({ name: "n", type: "int", state: "optimized out" }), "int n: optimized out");
+	assert.equal(localText({ name: "p", type: "char *", value: "0x8", unread: true }), "char * p = 0x8 (not in memory)");
 	assert.equal(localText({ name: "n", type: "int", value: 1, may_be_unset: true }), "int n = 1 (declared here: may not be set)");
 });

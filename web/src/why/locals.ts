@@ -26,6 +26,10 @@ function innerText(parts: readonly Local[], depth: number, cut: boolean | undefi
 
 // A pointer, an enumerator and a character are strings in the data: only texts have a length.
 export function valueText(l: Local, depth = 0): string {
+	return l.unread ? `${knownText(l, depth)} (not in memory)` : knownText(l, depth);
+}
+
+function knownText(l: Local, depth: number): string {
 	if (l.state !== undefined) return depth === 0 ? l.state : `<${l.state}>`;
 	if (l.variant !== undefined) return l.members?.length ? `${l.variant}(${innerText(l.members, depth, l.cut)})` : l.variant;
 	if (l.members !== undefined) return `{ ${innerText(l.members, depth, l.cut)} }`;

@@ -14,6 +14,7 @@ export interface Local {
 	parameter?: boolean;
 	may_be_unset?: boolean;
 	cut?: boolean;             // there is more
+	unread?: boolean;          // what it refers to is not in memory
 }
 
 export interface Level {
