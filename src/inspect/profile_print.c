@@ -2,6 +2,8 @@
 /* profile_print.c - print a profile of waiting as a table or as JSON. */
 #include "inspect/profile_files.h"
 
+#define LEVELS_SHOWN 50 /* of a stack, in the text */
+
 static double profile_percent(const struct wait_profile *p, uint64_t samples)
 {
 	uint64_t all = wait_profile_samples(p);
@@ -90,7 +92,7 @@ static void print_profile_level(const struct profile_place *place, struct printe
 static void print_profile_stack(const struct wait_profile *p, const struct profile_stack *s,
 				struct printer *out)
 {
-	uint32_t level = s->level;
+	uint32_t level = s->level, shown = 0;
 
 	print_row(out);
 	print_real(out, "percent", "%7.2f %%", profile_percent(p, s->samples));
@@ -101,9 +103,14 @@ static void print_profile_stack(const struct wait_profile *p, const struct profi
 	print_count(out, "samples", NULL, s->samples);
 	print_count(out, "most", NULL, s->most);
 	print_list(out, "stack");
-	for (; level; level = wait_profile_level_at(p, level)->parent)
+	for (; level && (out->is_json || shown < LEVELS_SHOWN); shown++) {
 		print_profile_level(wait_profile_place_at(p, level), out, level == s->level,
 				    s->state == PROFILE_RUNNING);
+		level = wait_profile_level_at(p, level)->parent;
+	}
+	if (level)
+		print_text(out, "\n                                        and %u more levels",
+			   wait_profile_level_at(p, level)->depth);
 	print_list_end(out);
 	print_row_end(out);
 }

@@ -197,6 +197,19 @@ def check_restless(work):
                 common.fail("restless: an impossible stack: %s" % names)
 
 
+def check_forged(work):
+    """Rings of frames, a chain of 150,000, and frames that point to themselves: cut, and the rest is right."""
+    program = common.build(work, "sample_forged", "g++", ["-O0", "-g"])
+    with common.Target(program) as target:
+        found = sample(target, "--duration", "0.5")
+        text = run("-p", str(target.process.pid), "--sample", "5/s", "--duration", "0.1").stdout
+    stacks = {(s["stack"][0]["function"], len(s["stack"])): s["most"] for s in found["stacks"]}
+    expect("a chain is cut at its limit", [n for (_, n), most in stacks.items() if n > 1000], [100000])
+    expect("real coroutines beside forged ones", stacks.get(("real", 1)), 3)
+    if "and 99950 more levels" not in text:
+        common.fail("a deep stack in the text: " + text[:400])
+
+
 # ---- Tokio ------------------------------------------------------------------------------------------
 
 
@@ -236,6 +249,7 @@ def main():
         check_late(work)
         check_change(work, program)
         check_restless(work)
+        check_forged(work)
         check_tokio(work)
     print("%d faults" % len(common.faults))
     return 1 if common.faults else 0
