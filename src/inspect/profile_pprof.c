@@ -125,7 +125,7 @@ static void pprof_run(struct pprof_writer *w, const struct profile_run *run)
 	pprof_comment(w, "looks left out", l->late);
 	pprof_comment(w, "looks failed", l->failed);
 	pprof_comment(w, "tasks that ran while they were read", l->changed);
-	pprof_comment(w, "running threads whose coroutine is unknown", l->threads);
+	pprof_comment(w, "threads whose native stack is unknown", l->threads);
 	pprof_comment(w, "running coroutines whose frame is unknown", l->unnamed);
 	pprof_comment(w, "bytes that could not be read", l->bytes_failed);
 	proto_u64(w->out, PPROF_DEFAULT_SAMPLE_TYPE, pprof_string(w, "time"));

@@ -140,12 +140,14 @@ static void print_profile_losses(const struct profile_run *run, struct printer *
 	print_nonzero(out, "failed", "%s looks failed\n", l->failed);
 	print_nonzero(out, "changed", "%s times a task ran while it was read, and was left out\n",
 		      l->changed);
-	print_nonzero(out, "threads_unknown",
-		      run->has_stacks
-			      ? "%s times the coroutine of a running thread was not known\n"
-			      : "%s times a thread ran, and its coroutine counts as waiting where "
-				"it was suspended\nlast (--stacks)\n",
-		      l->threads);
+	print_nonzero(
+		out, "threads_unknown",
+		run->has_stacks
+			? "%s times the stack of a thread was not known\n"
+			: "%s times the stack of a thread was not known, most of them because it "
+			  "ran; a coroutine\non it counts as waiting where it was suspended "
+			  "last (--stacks)\n",
+		l->threads);
 	print_nonzero(out, "frames_unknown",
 		      "%s times a thread ran one of several coroutines of a function: they count "
 		      "as waiting\n",

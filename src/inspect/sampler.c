@@ -306,7 +306,7 @@ static void sampler_count_unknown(struct sampler *s)
 
 		if (stack->type >= 0 && stack->frame == FRAME_NONE)
 			s->profile->losses.unnamed++;
-		else if (!stack->nr_frames && stack->thread.state == 'R')
+		else if (!stack->nr_frames)
 			s->profile->losses.threads++;
 	}
 }

@@ -59,7 +59,7 @@ struct profile_losses {
 	uint64_t late;         /* looks left out: the one before took too long */
 	uint64_t failed;       /* looks that failed */
 	uint64_t changed;      /* tasks that ran while they were read, summed over the looks */
-	uint64_t threads;      /* running threads whose coroutine is unknown, the same */
+	uint64_t threads;      /* threads whose native stack is unknown, the same */
 	uint64_t unnamed;      /* running coroutines whose frame is unknown, the same */
 	uint64_t bytes_failed; /* memory that could not be read, the same */
 	uint64_t reloads;      /* changes of the modules or of the program */

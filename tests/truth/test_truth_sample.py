@@ -64,7 +64,7 @@ def sample_sees_what_the_program_does(n, lines):
     looks = out["looks"]
     found = places_of(out["stacks"], lines)
     assert "?" not in found, f"unexpected stacks: {out['stacks']}"
-    # A thread that runs is seen in a coroutine of its own at most once a look.
+    # The program has two threads; one of them never runs, and its stack is always known.
     n.within("threads_unknown", 0, looks)
     n.within("frames_unknown", 0, looks)
     n.within("changed", 0, looks * TURNS)

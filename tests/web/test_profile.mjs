@@ -119,7 +119,7 @@ test("texts stay text, losses are said, and many or deep stacks do not break the
 	await on(withData(sampled.html, "hostile", hostileProfile()), "", async (page) => {
 		assert.equal(await page.locator("h1").innerText(), `${HOSTILE[0]} (${sampled.data.pid})`);
 		const intro = await page.locator(".intro").innerText();
-		for (const text of ["3 looks left out", "2 looks failed", "1 times a task ran", "4 times a thread ran", HOSTILE[1]]) assert.ok(intro.includes(text), text);
+		for (const text of ["3 looks left out", "2 looks failed", "1 times a task ran", "4 times the native stack of a thread", HOSTILE[1]]) assert.ok(intro.includes(text), text);
 		assert.match(await page.locator("#flame").innerText(), /too narrow or too deep to show/);
 		await page.locator(".flame-block", { hasText: "deep" }).last().click();
 		await painted(page);

@@ -26,7 +26,7 @@ function profileRemarks(d: ProfileData): HTMLElement[] {
 		...(d.problem === null ? [] : [h("p", { class: "remark" }, d.problem)]),
 		...say([
 			[d.changed, "times a task ran while it was read, and was left out"],
-			[d.threads_unknown, "times a thread ran, and its coroutine is not known: it counts as waiting where it was suspended last"],
+			[d.threads_unknown, "times the native stack of a thread was not known; a coroutine on it counts as waiting where it was suspended last"],
 			[d.frames_unknown, "times a thread ran one of several coroutines of a function: they count as waiting"],
 			[d.reloads, "times the modules of the program changed"],
 		], "muted"),
