@@ -15,6 +15,7 @@
 #define CHAIN_MAX      10000
 #define SECOND_LOOK_MS 200
 #define LOOKS_MAX      3
+#define HOLDERS_MAX    64 /* of one object that are considered */
 
 /* A coroutine that waits, and one that holds what it waits for. */
 struct wait_edge {
@@ -71,6 +72,8 @@ uint64_t deadlock_holder(const struct inspection *in, const struct described_wai
 {
 	size_t i;
 
+	if (wait->resource.has_state && !wait->resource.is_held)
+		return 0;
 	if (wait->resource.has_holder)
 		return coroutine_of_handle(in, wait->resource.holder);
 	i = wait->value.object ? described_guards_of(&in->described, wait->value.object)
@@ -453,18 +456,18 @@ static bool member_is_same(struct inspection *in, const struct deadlock_member *
 	const struct described_wait *wait = &in->described.waits[m->wait];
 	const struct described_guard *guard = m->guard >= 0 ? &in->described.guards[m->guard]
 							    : NULL;
-	struct described_resource now = { 0 };
+	struct described_queues queues = { 0 };
+	struct described_resource now;
+	int rc;
 
 	if ((wait->frame != FRAME_NONE && !frame_is_same(in, wait->frame)) ||
 	    (guard && guard->frame != FRAME_NONE && !frame_is_same(in, guard->frame)) ||
 	    !value_is_same(in, &wait->value) || (guard && !value_is_same(in, &guard->value)))
 		return false;
-	if (wait->value.object)
-		described_resource_read(wait->value.type->resource, wait->value.object,
-					wait->value.addr, wait->value.type->size,
-					described_memory_read, in->image, &now);
-	return now.is_held == wait->resource.is_held && now.holder == wait->resource.holder &&
-	       now.is_queued == wait->resource.is_queued;
+	rc = described_resource_read(&wait->value, &queues, described_memory_read, in->image, &now);
+	described_queues_release(&queues);
+	return !rc && now.is_held == wait->resource.is_held &&
+	       now.holder == wait->resource.holder && now.is_queued == wait->resource.is_queued;
 }
 
 /* Drop the rings that are not as they were. */
@@ -520,21 +523,21 @@ static void rings_doubt(struct deadlocks *d, const char *doubt)
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
-/* The ring that the coroutine is in, or NULL. */
-static const struct deadlock *ring_of_coroutine(const struct inspection *in, uint64_t coroutine)
+/* Of each coroutine that waits in a ring: 1 + the number of the ring. */
+static int rings_by_coroutine(const struct inspection *in, struct u64map *rings)
 {
 	const struct deadlocks *d = &in->deadlocks;
 	size_t i, k;
+	int rc = 0;
 
-	for (i = 0; i < d->nr; i++) {
-		for (k = 0; k < d->rings[i].count; k++) {
+	for (i = 0; !rc && i < d->nr; i++) {
+		for (k = 0; !rc && k < d->rings[i].count; k++) {
 			const struct deadlock_member *m = &d->members[d->rings[i].first + k];
 
-			if (in->described.waits[m->wait].coroutine == coroutine)
-				return &d->rings[i];
+			rc = u64map_put(rings, in->described.waits[m->wait].coroutine, i + 1);
 		}
 	}
-	return NULL;
+	return rc;
 }
 
 static uint64_t group_coroutine(const struct inspection *in, const struct inspect_group *g,
@@ -560,19 +563,21 @@ static void group_swap(struct inspection *in, const struct inspect_group *g, siz
 }
 
 /* Move the members of rings with that confidence to a group of their own.  0 or -ENOMEM. */
-static int group_split(struct inspection *in, size_t number, enum inspect_confidence confidence)
+static int group_split(struct inspection *in, const struct u64map *rings, size_t number,
+		       enum inspect_confidence confidence)
 {
 	struct inspect_group *g = &in->groups[number], *more, split;
-	const struct deadlock *ring, *last = NULL;
+	const struct deadlock *last = NULL;
 	size_t i, nr = 0;
+	uint64_t ring;
 
 	if (g->verdict != VERDICT_WAITING && g->confidence > confidence)
 		return 0;
 	for (i = 0; i < g->count; i++) {
-		ring = ring_of_coroutine(in, group_coroutine(in, g, i));
-		if (!ring || ring->confidence != confidence)
+		if (!u64map_get(rings, group_coroutine(in, g, i), &ring) ||
+		    in->deadlocks.rings[ring - 1].confidence != confidence)
 			continue;
-		last = ring;
+		last = &in->deadlocks.rings[ring - 1];
 		group_swap(in, g, i, nr++);
 	}
 	if (!last)
@@ -606,15 +611,17 @@ static int deadlocks_apply(struct inspection *in)
 {
 	static const enum inspect_confidence grades[] = { INSPECT_PROVEN, INSPECT_STRONG,
 							  INSPECT_SUSPECT };
+	struct u64map rings = { 0 };
 	size_t i, k, nr = in->nr_groups;
-	int rc = 0;
+	int rc = rings_by_coroutine(in, &rings);
 
 	for (i = 0; !rc && i < nr; i++) {
 		for (k = 0; !rc && k < sizeof(grades) / sizeof(grades[0]); k++) {
 			if (in->groups[i].verdict != VERDICT_DEADLOCK)
-				rc = group_split(in, i, grades[k]);
+				rc = group_split(in, &rings, i, grades[k]);
 		}
 	}
+	u64map_release(&rings);
 	return rc;
 }
 

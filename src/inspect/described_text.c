@@ -3,7 +3,7 @@
 #include "inspect/described_text.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define OBJECTS_SHOWN 5                    /* in text */
@@ -68,17 +68,58 @@ void print_coroutine(struct inspection *in, struct printer *p, uint64_t addr)
 
 /* ---- objects ----------------------------------------------------------------------------- */
 
-static size_t described_count(const struct inspection *in, const struct inspect_group *g,
-			      uint64_t object)
-{
-	const struct described_wait *wait;
-	size_t i, nr = 0;
+/* An object that coroutines of the group wait for. */
+struct awaited_object {
+	const struct described_wait *wait; /* the first */
+	size_t waiters;
+};
 
-	for (i = 0; i < g->count; i++) {
-		wait = described_of_member(in, g, i);
-		nr += wait && wait->value.object == object;
+static int awaited_by_object(const void *a, const void *b)
+{
+	const struct awaited_object *x = a, *y = b;
+	uint64_t object = x->wait->value.object, other = y->wait->value.object;
+
+	if (object != other)
+		return object < other ? -1 : 1;
+	return x->wait->coroutine < y->wait->coroutine ? -1 : 1;
+}
+
+/* Those with the most waiters first. */
+static int awaited_by_waiters(const void *a, const void *b)
+{
+	const struct awaited_object *x = a, *y = b;
+
+	if (x->waiters != y->waiters)
+		return x->waiters > y->waiters ? -1 : 1;
+	return x->wait->coroutine < y->wait->coroutine ? -1 : 1;
+}
+
+/* The objects of the group, for the caller to free; NULL: none, or no memory. */
+static struct awaited_object *awaited_objects(const struct inspection *in,
+					      const struct inspect_group *g, size_t *nr)
+{
+	struct awaited_object *list = calloc(g->count, sizeof(*list));
+	size_t i, kept = 0;
+
+	*nr = 0;
+	for (i = 0; list && i < g->count; i++) {
+		const struct described_wait *wait = described_of_member(in, g, i);
+
+		if (wait && wait->value.object && wait->kind)
+			list[(*nr)++] = (struct awaited_object){ wait, 1 };
 	}
-	return nr;
+	if (*nr)
+		qsort(list, *nr, sizeof(*list), awaited_by_object);
+	for (i = 0; i < *nr; i++) {
+		if (kept && list[kept - 1].wait->value.object == list[i].wait->value.object)
+			list[kept - 1].waiters++;
+		else
+			list[kept++] = list[i];
+	}
+	*nr = kept;
+	if (kept)
+		qsort(list, kept, sizeof(*list), awaited_by_waiters);
+	return list;
 }
 
 static void print_described_object(struct inspection *in, struct printer *p,
@@ -108,27 +149,19 @@ static void print_described_object(struct inspection *in, struct printer *p,
 void print_described_objects(struct inspection *in, struct printer *p,
 			     const struct inspect_group *g)
 {
-	size_t i, k, shown = 0, most = p->is_json ? OBJECTS_JSON : OBJECTS_SHOWN;
-	uint64_t seen[OBJECTS_JSON];
+	size_t i, nr, most = p->is_json ? OBJECTS_JSON : OBJECTS_SHOWN;
+	struct awaited_object *list = awaited_objects(in, g, &nr);
 
 	print_list(p, "objects");
-	for (i = 0; i < g->count && shown < most; i++) {
-		const struct described_wait *wait = described_of_member(in, g, i);
-
-		if (!wait || !wait->value.object || !wait->kind)
-			continue;
-		for (k = 0; k < shown && seen[k] != wait->value.object; k++)
-			;
-		if (k < shown)
-			continue;
-		seen[shown++] = wait->value.object;
+	for (i = 0; i < nr && i < most; i++) {
 		/* Of a task the kind was printed. */
-		print_text(p, shown > 1 || g->is_tokio ? "              " : "   waits for: ");
-		print_described_object(in, p, wait, described_count(in, g, wait->value.object));
+		print_text(p, i || g->is_tokio ? "              " : "   waits for: ");
+		print_described_object(in, p, list[i].wait, list[i].waiters);
 	}
 	print_list_end(p);
-	if (shown == most && i < g->count)
-		print_text(p, "              and more\n");
+	if (i < nr)
+		print_text(p, "              and %zu more\n", nr - i);
+	free(list);
 }
 
 /* ---- timers ------------------------------------------------------------------------------ */

@@ -98,6 +98,7 @@ void described_waits_release(struct described_waits *d)
 {
 	free(d->waits);
 	free(d->guards);
+	described_queues_release(&d->queues);
 	described_frames_free(d->frames);
 	*d = (struct described_waits){ 0 };
 }
@@ -146,7 +147,7 @@ static bool described_is_candidate(const struct described_wait *wait, int64_t aw
  * The object that the coroutine waits with.  Of several that are not known to belong to the current
  * co_await, the one that is in the queue of its resource counts.
  */
-static bool described_choose(const struct described_reader *r, const struct coro_frame *f,
+static bool described_choose(struct described_reader *r, const struct coro_frame *f,
 			     const struct described_frame *frame, int64_t awaiter,
 			     const uint8_t *bytes, size_t size, struct described_wait *out)
 {
@@ -160,10 +161,9 @@ static bool described_choose(const struct described_reader *r, const struct coro
 		if (!addr || !described_value_read(m->type, addr, described_memory_read,
 						   (void *)r->image, &found.value))
 			continue;
-		if (found.value.object)
-			described_resource_read(m->type->resource, found.value.object, addr,
-						m->type->size, described_memory_read,
-						(void *)r->image, &found.resource);
+		if (described_resource_read(&found.value, &r->out->queues, described_memory_read,
+					    (void *)r->image, &found.resource) < 0)
+			r->error = -ENOMEM;
 		found.is_certain = described_is_current(m, awaiter) || found.resource.is_queued;
 		if (!found.is_certain && !described_is_candidate(&found, awaiter))
 			continue;

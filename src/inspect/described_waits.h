@@ -38,6 +38,7 @@ struct described_waits {
 	size_t nr_waits, room_waits;
 	struct described_guard *guards; /* sorted by the address of the object */
 	size_t nr_guards, room_guards;
+	struct described_queues queues; /* of the resources that were read */
 };
 
 /*

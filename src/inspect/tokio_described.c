@@ -2,6 +2,8 @@
 /* tokio_described.c - what Tokio's tasks wait for and hold, by descriptions of types. */
 #include "inspect/tokio_described.h"
 
+#include <errno.h>
+
 static int task_add_wait(struct inspection *in, const struct tokio_task *task)
 {
 	const struct rust_wait *wait = &task->places->wait;
@@ -16,10 +18,9 @@ static int task_add_wait(struct inspection *in, const struct tokio_task *task)
 
 	if (!wait->kind || !wait->described.type)
 		return 0;
-	if (found.value.object)
-		described_resource_read(found.value.type->resource, found.value.object,
-					found.value.addr, found.value.type->size,
-					described_memory_read, in->image, &found.resource);
+	if (described_resource_read(&found.value, &in->described.queues, described_memory_read,
+				    in->image, &found.resource) < 0)
+		return -ENOMEM;
 	return described_waits_add(&in->described, &found);
 }
 

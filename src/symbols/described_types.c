@@ -3,14 +3,14 @@
 #include "symbols/described_types.h"
 
 #include <dwarf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/u64map.h"
-
-#define TYPE_PATH_MAX 2048
-#define QUEUE_MAX     100000
-#define LOW_ADDRESS   4096 /* smaller values are marks, not pointers */
+#define TYPE_PATH_MAX   2048
+#define QUEUE_MAX       1000000
+#define WAITER_SIZE_MAX 512
+#define LOW_ADDRESS     4096 /* smaller values are marks, not pointers */
 
 struct described_types {
 	const struct type_rules *rules;
@@ -180,37 +180,71 @@ bool described_value_read(const struct described_type *type, uint64_t addr, memo
 	return true;
 }
 
-/* Count the waiters of one queue, and search @waiter among them. */
-static void described_walk_queue(const struct described_line *line, uint64_t first, uint64_t waiter,
-				 uint32_t waiter_size, memory_reader read, void *arg,
-				 struct described_resource *out)
+/* Note the waiters of one queue of the resource at @addr. */
+static int described_walk_queue(const struct described_line *line, uint64_t addr, uint64_t first,
+				struct described_queues *queues, memory_reader read, void *arg)
 {
 	uint64_t at = first;
-	size_t nr;
+	size_t steps;
 
-	out->has_queue = true;
-	for (nr = 0; at >= LOW_ADDRESS && nr < QUEUE_MAX; nr++) {
-		out->nr_waiters++;
-		if (at >= waiter && at - waiter < (waiter_size ? waiter_size : 1))
-			out->is_queued = true;
+	for (steps = 0; at >= LOW_ADDRESS && steps < QUEUE_MAX; steps++) {
+		if (u64map_put(&queues->waiters, at, addr) < 0)
+			return -ENOMEM;
 		if (!line->next.nr || !member_path_read(&line->next, at, read, arg, &at) ||
 		    at == first)
-			return;
+			break;
 	}
+	return 0;
 }
 
-void described_resource_read(const struct described_type *type, uint64_t addr, uint64_t waiter,
-			     uint32_t waiter_size, memory_reader read, void *arg,
-			     struct described_resource *out)
+/* Read the queues of the resource at @addr, if that was not done before. */
+static int described_read_queues(const struct described_type *type, uint64_t addr,
+				 struct described_queues *queues, memory_reader read, void *arg)
 {
+	uint64_t value;
 	size_t i;
+	int rc = 0;
+
+	if (u64map_get(&queues->resources, addr, &value))
+		return 0;
+	for (i = 0; !rc && i < type->nr_lines; i++) {
+		const struct described_line *line = &type->lines[i];
+
+		if (line->rule->key == RULE_QUEUE &&
+		    member_path_read(&line->path, addr, read, arg, &value))
+			rc = described_walk_queue(line, addr, value, queues, read, arg);
+	}
+	return rc ? rc : u64map_put(&queues->resources, addr, 1);
+}
+
+/* A queue may link a part of the waiter, for example its base class. */
+static bool described_is_queued(const struct described_value *waiter,
+				const struct described_queues *queues)
+{
+	uint64_t offset = 0, resource;
+
+	do {
+		if (u64map_get(&queues->waiters, waiter->addr + offset, &resource) &&
+		    resource == waiter->object)
+			return true;
+		offset += 8;
+	} while (offset < waiter->type->size && offset < WAITER_SIZE_MAX);
+	return false;
+}
+
+int described_resource_read(const struct described_value *waiter, struct described_queues *queues,
+			    memory_reader read, void *arg, struct described_resource *out)
+{
+	const struct described_type *type = waiter->type->resource;
+	uint64_t value = 0;
+	size_t i;
+	int rc = 0;
 
 	*out = (struct described_resource){ 0 };
-	for (i = 0; type && i < type->nr_lines; i++) {
+	for (i = 0; type && waiter->object && !rc && i < type->nr_lines; i++) {
 		const struct described_line *line = &type->lines[i];
-		uint64_t value = 0;
 
-		if (!member_path_read(&line->path, addr, read, arg, &value))
+		if (!member_path_read(&line->path, waiter->object, read, arg, &value))
 			continue;
 		if (line->rule->key == RULE_HELD) {
 			out->has_state = true;
@@ -218,10 +252,19 @@ void described_resource_read(const struct described_type *type, uint64_t addr, u
 		} else if (line->rule->key == RULE_HOLDER) {
 			out->has_holder = true;
 			out->holder = value;
-		} else if (line->rule->key == RULE_QUEUE) {
-			described_walk_queue(line, value, waiter, waiter_size, read, arg, out);
+		} else if (line->rule->key == RULE_QUEUE && !out->has_queue) {
+			out->has_queue = true;
+			rc = described_read_queues(type, waiter->object, queues, read, arg);
+			out->is_queued = !rc && described_is_queued(waiter, queues);
 		}
 	}
+	return rc;
+}
+
+void described_queues_release(struct described_queues *queues)
+{
+	u64map_release(&queues->resources);
+	u64map_release(&queues->waiters);
 }
 
 void described_types_free(struct described_types *types)

@@ -8,6 +8,7 @@
 
 #include <elfutils/libdw.h>
 
+#include "base/u64map.h"
 #include "symbols/member_path.h"
 #include "symbols/type_rules.h"
 
@@ -48,7 +49,6 @@ struct described_resource {
 	uint64_t holder; /* a coroutine handle, or the number of a thread */
 	bool has_holder; /* the description names it */
 	bool has_queue, is_queued;
-	size_t nr_waiters; /* in its queue */
 };
 
 /* @rules must outlive it.  NULL: no memory. */
@@ -66,10 +66,20 @@ const struct described_type *described_types_at(struct described_types *types, e
 bool described_value_read(const struct described_type *type, uint64_t addr, memory_reader read,
 			  void *arg, struct described_value *out);
 
-/* Read the resource at @addr; @waiter: search this object in its queue, of @waiter_size bytes. */
-void described_resource_read(const struct described_type *type, uint64_t addr, uint64_t waiter,
-			     uint32_t waiter_size, memory_reader read, void *arg,
-			     struct described_resource *out);
+/* The waiters in the queues that were read; all zero: none. */
+struct described_queues {
+	struct u64map resources; /* address of a resource: its queues were read */
+	struct u64map waiters;   /* address of a waiter to the address of its resource */
+};
+
+void described_queues_release(struct described_queues *queues);
+
+/*
+ * Read the resource that @waiter waits for.  Each queue is read once, and kept in @queues.  0 or
+ * -ENOMEM.
+ */
+int described_resource_read(const struct described_value *waiter, struct described_queues *queues,
+			    memory_reader read, void *arg, struct described_resource *out);
 
 /* Accepts NULL. */
 void described_types_free(struct described_types *types);
