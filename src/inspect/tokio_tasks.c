@@ -92,7 +92,7 @@ static int task_add(struct task_scanner *s, uint64_t addr, uint32_t type)
 	struct tokio_task task = { .addr = addr, .type = type, .size = layout->size };
 
 	if (!layout->alignment || addr % layout->alignment ||
-	    !task_memory_read(s->image, addr + layout->state_offset, &task.state, 8) ||
+	    !rust_futures_state(layout, addr, task_memory_read, s->image, &task.state) ||
 	    !task_state_is_sane(task.state) || (task.state & TASK_COMPLETE))
 		return 0;
 	if (task.state & TASK_RUNNING) {
@@ -186,7 +186,7 @@ static bool task_is_suspended(const struct tokio_tasks *t, const struct tokio_ta
 	const struct rust_task_type *layout = rust_futures_type(t->futures, task->type);
 	uint64_t table = 0, type = 0;
 
-	return task_memory_read(image, task->addr + layout->state_offset, state, 8) &&
+	return rust_futures_state(layout, task->addr, task_memory_read, image, state) &&
 	       task_memory_read(image, task->addr + layout->vtable_offset, &table, 8) &&
 	       u64map_get(&t->tables, table, &type) && type - 1 == task->type &&
 	       task_state_is_sane(*state) && !(*state & (TASK_RUNNING | TASK_COMPLETE));

@@ -394,9 +394,8 @@ static void compound_search_in(struct rust_compound *c, Dwarf_Die *type, uint64_
 	path = rust_places_path(c->places, type);
 	if (!path)
 		return;
-	if (rust_die_async(type, &variants) || compound_is_dyn(type) || compound_is_leaf(path))
-		compound_add(c, type, addr);
-	else if (!strcmp(path, "tokio::time::timeout::Timeout"))
+	if (rust_die_async(type, &variants) || compound_is_dyn(type) || compound_is_leaf(path) ||
+	    !strcmp(path, "tokio::time::timeout::Timeout"))
 		compound_add(c, type, addr);
 	else if (!strcmp(path, "tokio::task::join_set::JoinSet"))
 		compound_join_set(c, type, addr);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "symbols/rust_async_task.h"
 #include "symbols/rust_dies.h"
 #include "symbols/rust_untyped.h"
 #include "symbols/rust_walk.h"
@@ -20,6 +21,7 @@ struct rust_entry {
 	Dwarf_Die cell;
 	const char *args; /* "<T, S>", of the function's name */
 	bool has_cell;
+	struct rust_async_task *other; /* a task of async-task; NULL: of Tokio */
 	struct Dwfl_Module *module;
 	const struct rust_place *root; /* remembered; NULL: not yet known */
 };
@@ -97,6 +99,26 @@ static int rust_add_entry(void *arg, const char *args, uint64_t poll)
 	return 0;
 }
 
+/* A function of async-task. */
+static int rust_add_run(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
+{
+	struct rust_async_task found, *kept;
+	int rc;
+
+	if (!rust_async_task_find(die, bias, &found))
+		return 0;
+	kept = malloc(sizeof(*kept));
+	rc = kept ? rust_add_entry(rf, found.args, found.type.poll) : -ENOMEM;
+	if (rc < 0) {
+		free(kept);
+		return rc;
+	}
+	*kept = found;
+	rf->entries[rf->nr - 1].type = found.type;
+	rf->entries[rf->nr - 1].other = kept;
+	return 0;
+}
+
 static int rust_add_poll(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
 {
 	const char *name = dwarf_tag(die) == DW_TAG_subprogram ? dwarf_diename(die) : NULL;
@@ -159,6 +181,8 @@ static void rust_set_cells(struct rust_futures *rf, size_t first)
 	for (i = first; i < rf->nr; i++) {
 		struct rust_entry *e = &rf->entries[i];
 
+		if (e->other)
+			continue;
 		for (k = 0; k < rf->nr_cells && !e->has_cell; k++) {
 			if (!strcmp(e->args, dwarf_diename(&rf->cells[k]) + 4))
 				rust_set_cell(e, &rf->cells[k]);
@@ -183,6 +207,8 @@ static int rust_visit_unit(struct rust_futures *rf, Dwarf_Die *unit, uint64_t bi
 		int tag = dwarf_tag(&die);
 		const char *name = tag == DW_TAG_namespace ? dwarf_diename(&die) : NULL;
 
+		if (tag == DW_TAG_subprogram)
+			rc = rust_add_run(rf, &die, bias);
 		if (tag == DW_TAG_variable)
 			rc = rust_vtables_add(&rf->walker.vtables, &die, bias);
 		if (!name || strcmp(name, "tokio") != 0)
@@ -224,6 +250,16 @@ void rust_futures_assume(struct rust_futures *rf, uint32_t vtable_offset)
 		rf->entries[i].type.owner_offset = vtable_offset + 8;
 		rf->entries[i].type.alignment = 16;
 	}
+}
+
+bool rust_futures_state(const struct rust_task_type *type, uint64_t addr, rust_reader read,
+			void *arg, uint64_t *state)
+{
+	if (!read(arg, addr + type->state_offset, state, 8))
+		return false;
+	if (type->is_async_task)
+		*state = rust_async_task_state(*state);
+	return true;
 }
 
 size_t rust_futures_count(const struct rust_futures *rf)
@@ -325,6 +361,12 @@ static bool rust_task_walk(struct rust_futures *rf, size_t number, uint64_t cell
 	struct rust_cell_walk w = { .read = read, .arg = arg, .addr = cell };
 
 	*out = (struct rust_stack){ .wait.fd = -1 };
+	if (e->other) {
+		if (!rust_async_task_future(e->other, cell, read, arg, &w.addr) ||
+		    !rust_walk_future(&rf->walker, 0, &e->other->future, w.addr, read, arg, out))
+			return false;
+		return out->nr ? true : rust_stack_of_root(rf, number, out);
+	}
 	if (!e->has_cell)
 		return rust_stack_of_root(rf, number, out);
 	w.type = e->cell;
@@ -397,8 +439,12 @@ const char *rust_futures_problem(const struct rust_futures *rf)
 
 void rust_futures_free(struct rust_futures *rf)
 {
+	size_t i;
+
 	if (!rf)
 		return;
+	for (i = 0; i < rf->nr; i++)
+		free(rf->entries[i].other);
 	free(rf->cells);
 	free(rf->entries);
 	rust_walker_release(&rf->walker);

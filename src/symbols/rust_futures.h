@@ -83,6 +83,7 @@ struct rust_task_type {
 	uint32_t poll_offset;                 /* in the table of functions */
 	uint32_t owner_offset; /* of the number of the list that holds the task; 0: unknown */
 	bool is_untyped;       /* DWARF has no type: only the offset of the table is assumed */
+	bool is_async_task;    /* of the crate async-task; otherwise of Tokio */
 };
 
 /* Copies memory of the process; false: not all of it can be read. */
@@ -99,6 +100,10 @@ int rust_futures_add(struct rust_futures *rf, struct Dwfl_Module *module);
 
 size_t rust_futures_count(const struct rust_futures *rf);
 const struct rust_task_type *rust_futures_type(const struct rust_futures *rf, size_t number);
+
+/* Read the state of the task at @addr, in the bits that Tokio uses. */
+bool rust_futures_state(const struct rust_task_type *type, uint64_t addr, rust_reader read,
+			void *arg, uint64_t *state);
 
 /* The tasks without a type have the address of their table at that offset. */
 void rust_futures_assume(struct rust_futures *rf, uint32_t vtable_offset);

@@ -88,8 +88,12 @@ def build(work, label, version=None, debug=2, optimization=0, toolchain=None, fl
                CARGO_PROFILE_DEV_DEBUG=str(debug), CARGO_PROFILE_DEV_OPT_LEVEL=str(optimization))
     cargo = ["cargo"] + (["+" + toolchain] if toolchain else [])
     for network in (["--offline"], []):
-        r = subprocess.run([*cargo, "build", "--quiet", *network], cwd=crate, env=env, capture_output=True,
-                           text=True, timeout=900, check=False)
+        try:
+            r = subprocess.run([*cargo, "build", "--quiet", *network], cwd=crate, env=env, capture_output=True,
+                               text=True, timeout=900, check=False)
+        except subprocess.TimeoutExpired:
+            print("not built:", label, "in 15 minutes")
+            return None
         if not r.returncode:
             return os.path.join(target, "debug", "corotracer-inspected-tasks")
     print("not built:", label, r.stderr[-600:])
