@@ -69,11 +69,11 @@ class Program:
         return common.why("-p", str(self.process.pid), *args)
 
 
-def build(work, label, version=None, debug=2, optimization=0, toolchain=None, flags=""):
+def build(work, label, version=None, debug=2, optimization=0, toolchain=None, flags="", source=CRATE):
     """The program with one version of Tokio; None: it cannot be built here."""
     crate = os.path.join(work, "crate-" + label)
     if not os.path.exists(crate):
-        shutil.copytree(CRATE, crate, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
+        shutil.copytree(source, crate, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
     if version:
         path = os.path.join(crate, "Cargo.toml")
         with open(path, encoding="utf-8") as f:
@@ -95,7 +95,7 @@ def build(work, label, version=None, debug=2, optimization=0, toolchain=None, fl
             print("not built:", label, "in 15 minutes")
             return None
         if not r.returncode:
-            return os.path.join(target, "debug", "corotracer-inspected-tasks")
+            return os.path.join(target, "debug", "corotracer-inspected-" + os.path.basename(source).replace("tokio_", ""))
     print("not built:", label, r.stderr[-600:])
     return None
 
@@ -276,6 +276,19 @@ def test_debug_forms(work):
         look_untyped("debug = 0, v0", path)
 
 
+def test_smol(work):
+    """Tasks of another executor."""
+    path = build(work, "smol", source=os.path.join(HERE, "smol"))
+    if not path:
+        return
+    lines = {name: ("main.rs", line) for name, (_, line) in
+             common.markers(os.path.join("smol", "src", "main.rs")).items()}
+    with common.Target(path) as target:
+        found = common.why("-p", str(target.process.pid))
+        common.check_stacks("smol", found, target, lines)
+        common.check_no_alarm("smol", found)
+
+
 def main():
     if not shutil.which("cargo"):
         print("no cargo here")
@@ -292,6 +305,7 @@ def main():
         if common.FULL:
             test_debug_forms(work)
             test_versions(work)
+            test_smol(work)
     print("%d faults" % len(common.faults))
     return 1 if common.faults else 0
 
