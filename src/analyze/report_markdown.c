@@ -209,6 +209,31 @@ static void report_markdown_put_group(const struct report *r, FILE *out, const s
 	fputc('\n', out);
 }
 
+/* Coroutines that existed before the program was attached and did not run. */
+static void report_markdown_put_waiting(const struct report *r, FILE *out)
+{
+	const struct waiting_facts *w = &r->analysis->waiting;
+	size_t i;
+
+	if (!w->nr)
+		return;
+	fputs("\n## Not run since the attach\n\n"
+	      "| coroutines | of these not run | stack | verdict |\n|---:|---:|---|---|\n",
+	      out);
+	for (i = 0; i < w->nr && (i < DETAILS_MAX || r->all); i++) {
+		const struct trace_waiting *fact = &w->at[i];
+		char a[TEXT_SIZE], b[TEXT_SIZE];
+
+		fprintf(out, "| %s | %s | ", text_count(a, fact->count),
+			fact->is_checked ? text_count(b, fact->unmoved) : "unknown");
+		report_markdown_put(out, fact->stack ? fact->stack : "?");
+		fputs(" | ", out);
+		report_markdown_put(out, fact->verdict ? fact->verdict : "");
+		fputs(" |\n", out);
+	}
+	put_omitted(r, out, w->nr, DETAILS_MAX);
+}
+
 int report_markdown(const struct report *r, FILE *out)
 {
 	const struct findings *f = &r->analysis->findings;
@@ -232,5 +257,6 @@ int report_markdown(const struct report *r, FILE *out)
 			report_markdown_put_group(r, out, &f->groups[i]);
 	}
 	put_omitted(r, out, shown, DETAILS_MAX);
+	report_markdown_put_waiting(r, out);
 	return ferror(out) ? -EIO : 0;
 }

@@ -363,7 +363,8 @@ static bool rust_task_walk(struct rust_futures *rf, size_t number, uint64_t cell
 	*out = (struct rust_stack){ .wait.fd = -1 };
 	if (e->other) {
 		if (!rust_async_task_future(e->other, cell, read, arg, &w.addr) ||
-		    !rust_walk_future(&rf->walker, 0, &e->other->future, w.addr, read, arg, out))
+		    !rust_walk_future(&rf->walker, 0, &e->other->future, w.addr, read, arg, NULL,
+				      out))
 			return false;
 		return out->nr ? true : rust_stack_of_root(rf, number, out);
 	}

@@ -78,8 +78,9 @@ def test_detach(path, work):
     check("those that run and are said not to", sum(f["unmoved"] for f in facts(trace)), 2 * STILL)
     result = report(trace)
     check("report", [(w["count"], w["unmoved"], w["line"]) for w in result["waiting"]], [(2 * STILL, 2 * STILL, line_of("inner"))])
-    text = subprocess.run([TOOL, "report", trace], capture_output=True, text=True, check=False).stdout
-    check("text", "%d coroutines existed before" % (2 * STILL) in text and "inner waiting_cpp.cpp" in text, True)
+    for form, words in ("--text", "%d coroutines existed before" % (2 * STILL)), ("--markdown", "| %d | %d |" % (2 * STILL, 2 * STILL)):
+        text = subprocess.run([TOOL, "report", form, trace], capture_output=True, text=True, check=False).stdout
+        check(form + ": " + text, words in text and "inner waiting" in text, True)
 
 
 def test_ctf(path, work):

@@ -245,5 +245,31 @@ def waiters_deadlines_and_holders_are_those_of_the_program(dir):
         process.kill()
 
 
+WAITING = os.path.join(TREE, "tests", "attach", "waiting_cpp.cpp")
+
+
+@check
+def report_lists_coroutines_that_did_not_run(n, stacks):
+    equal(len(n.output["waiting"]), 1, "stacks")
+    n.equal("waiting[0].count", 2 * stacks)
+    n.equal("waiting[0].unmoved", 2 * stacks)
+    n.equal("waiting[0].line", marker_line(WAITING, "inner"))
+
+
+@test
+def numbers_of_coroutines_that_did_not_run_are_those_of_the_program(dir):
+    if not shutil.which("g++"):
+        raise Skip("no g++ here")
+    program, trace = os.path.join(dir, "waiting"), os.path.join(dir, "waiting.jsonl")
+    subprocess.run(["g++", "-std=c++20", "-g", "-I", os.path.join(TREE, "include"), WAITING, "-o", program, "-pthread"],
+                   check=True, timeout=120)
+    with subprocess.Popen([program, "6", "1"], stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        subprocess.run([os.environ["COROTRACER"], "run", "-q", "-p", str(process.pid), "--duration", "1", "-o", trace],
+                       check=True, timeout=60)
+        process.kill()
+    report_lists_coroutines_that_did_not_run(Numbers("report", output_of("report", "--json", trace)), 6)
+
+
 if __name__ == "__main__":
     main()
