@@ -22,7 +22,7 @@ struct session {
 	bool json;
 	bool quiet;
 	bool fail_on_loss;
-	bool no_snapshot; /* with config.pid: do not look at earlier coroutines */
+	bool no_snapshot;       /* with config.pid: do not look at earlier coroutines */
 	bool check;             /* analyze the trace afterwards, and fail on faults */
 	const char *check_list; /* detectors that fail it; NULL: every fault */
 	const char *suppressions;

@@ -19,7 +19,7 @@
 #include "inspect/kernel_state.h"
 #include "inspect/native_stacks.h"
 #include "inspect/tokio_tasks.h"
-#include "inspect/traced.h"
+#include "inspect/traced_list.h"
 #include "inspect/waits.h"
 #include "process/process_image.h"
 #include "symbols/coroutine_types.h"

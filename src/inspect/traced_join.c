@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "inspect/inspection.h"
-#include "inspect/traced.h"
+#include "inspect/traced_list.h"
 
 #define LIFE_MEMBER "my_station.life" /* in PromiseMixin */
 

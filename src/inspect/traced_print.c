@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "inspect/inspection.h"
-#include "inspect/traced.h"
+#include "inspect/traced_list.h"
 
 #define SHOWN_PER_GROUP 3
 #define SHOWN_REST      20

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* traced.c - "traced COROUTINES": coroutines of the C SDK that wait for descriptor 1000 and so on. */
+/* traced.c - "traced COROUTINES": coroutines of the C SDK that wait for descriptor 1000 and so on.
+ */
 #include <corotracer/corotracer.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -34,8 +34,7 @@ struct Parked {
 
 struct Client {
 	struct promise_type : corotracer::PromiseMixin {
-		promise_type()
-		    : PromiseMixin(nullptr, std::source_location::current()) // @created
+		promise_type() : PromiseMixin(nullptr, std::source_location::current()) // @created
 		{
 		}
 

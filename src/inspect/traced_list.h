@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traced.h - what the SDK in a program has told about its coroutines, joined with the frames and
- * tasks that were found in its memory.
+ * traced_list.h - what the SDK in a program has told about its coroutines, joined with the frames
+ * and tasks that were found in its memory.
  *
  * C++: the promise of a traced coroutine (PromiseMixin) holds the address of the coroutine's entry
  * in the region; DWARF says where.  Rust: the address of a suspended future is in its entry, and in
  * the memory of its task, unless the future is in a box of its own.  C programs have entries only.
  */
-#ifndef INSPECT_TRACED_H
-#define INSPECT_TRACED_H
+#ifndef INSPECT_TRACED_LIST_H
+#define INSPECT_TRACED_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
