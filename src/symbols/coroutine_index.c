@@ -286,7 +286,7 @@ static void index_take_companions(struct index_cursor *c, struct module_companio
 	uint64_t nr = index_take_number(c, MODULE_COMPANIONS_MAX), i;
 
 	for (i = 0; !c->is_bad && i < nr; i++) {
-		struct module_companion one = { .path = (char *)(uintptr_t)index_take_text(c) };
+		struct module_companion one = { .path = index_take_text(c) };
 
 		one.size = index_take_number(c, UINT64_MAX);
 		one.mtime_s = (int64_t)index_take_number(c, UINT64_MAX);

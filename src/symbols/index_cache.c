@@ -64,6 +64,7 @@ static int version_add_build_id(struct dl_phdr_info *info, size_t size, void *ar
 	(void)size;
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		// NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives numbers
 		const char *note = (const char *)(info->dlpi_addr + ph->p_vaddr);
 		const char *end = note + ph->p_memsz;
 
@@ -88,11 +89,17 @@ static int version_add_build_id(struct dl_phdr_info *info, size_t size, void *ar
 const char *index_cache_version(void)
 {
 	static char version[VERSION_MAX];
+	size_t size;
+	struct stat st;
 
-	if (!version[0]) {
-		snprintf(version, sizeof(version), "%s ", COROTRACER_VERSION);
-		dl_iterate_phdr(version_add_build_id, version);
-	}
+	if (version[0])
+		return version;
+	size = (size_t)snprintf(version, sizeof(version), "%s ", COROTRACER_VERSION);
+	dl_iterate_phdr(version_add_build_id, version);
+	/* Linked without a build-id. */
+	if (strlen(version) == size && stat("/proc/self/exe", &st) == 0)
+		snprintf(version + size, sizeof(version) - size, "%lld %lld.%09ld",
+			 (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 	return version;
 }
 

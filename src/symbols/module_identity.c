@@ -287,7 +287,7 @@ void module_companions_release(struct module_companions *list)
 	size_t i;
 
 	for (i = 0; i < list->nr; i++)
-		free(list->at[i].path);
+		free((void *)list->at[i].path);
 	free(list->at);
 	*list = (struct module_companions){ 0 };
 }

@@ -20,8 +20,8 @@
 
 /* A file that belongs to a module, as it was; it may be missing. */
 struct module_companion {
-	char *path;
-	uint64_t size; /* UINT64_MAX: missing */
+	const char *path; /* in a list: a copy */
+	uint64_t size;    /* UINT64_MAX: missing */
 	int64_t mtime_s;
 	uint32_t mtime_ns;
 };
