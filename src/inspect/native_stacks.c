@@ -180,10 +180,13 @@ static int native_add_modules(struct native_stacks *n, const struct process_imag
 
 /* Coroutines of one type whose addresses are in a native frame. */
 struct native_candidates {
+	const struct process_image *image;
 	const struct frame_table *table;
 	int64_t type;
+	uint64_t resume;       /* address of its resume function */
 	uint32_t exact, inner; /* the address of the coroutine; an address in it */
 	unsigned nr_exact, nr_inner;
+	bool has_unknown; /* a coroutine of the type that was created after the frames were found */
 };
 
 static void native_candidate_add(uint32_t number, uint32_t *last, unsigned *nr)
@@ -194,13 +197,24 @@ static void native_candidate_add(uint32_t number, uint32_t *last, unsigned *nr)
 	(*nr)++;
 }
 
+static bool native_is_new_frame(const struct native_candidates *c, uint64_t word)
+{
+	uint64_t resume;
+
+	return word % sizeof(word) == 0 && image_find_range(c->image, word) &&
+	       image_read(c->image, word, &resume, sizeof(resume)) == sizeof(resume) &&
+	       resume == c->resume;
+}
+
 static void native_candidates_take(struct native_candidates *c, uint64_t word)
 {
 	uint32_t number = frame_table_find(c->table, word);
 	const struct coro_frame *f;
 
-	if (number == FRAME_NONE)
+	if (number == FRAME_NONE) {
+		c->has_unknown = c->has_unknown || native_is_new_frame(c, word);
 		return;
+	}
 	f = &c->table->frames[number];
 	/* One that runs already belongs to a native frame further in, which this one called. */
 	if (f->type != (uint64_t)c->type || f->state != FRAME_SUSPENDED)
@@ -212,15 +226,15 @@ static void native_candidates_take(struct native_candidates *c, uint64_t word)
 }
 
 /*
- * The coroutine that native frame @at runs: the only one of its type whose address is in a
- * preserved register or between the stack pointers of the frame and of its caller.  Optimized code
- * may keep only addresses of variables in it.
+ * The coroutine that native frame @at runs: the only one of its type whose address, or an address
+ * in it, is in a preserved register or between the stack pointers of the frame and of its caller.
+ * Earlier calls leave addresses of other coroutines there: with several nothing is known.
  */
-static uint32_t native_frame_coroutine(struct native_stack *s, size_t at, int64_t type,
-				       const struct frame_table *table)
+static uint32_t native_frame_coroutine(struct native_stack *s, size_t at,
+				       struct native_candidates *from)
 {
 	const struct native_frame *f = &s->frames[at];
-	struct native_candidates c = { .table = table, .type = type };
+	struct native_candidates c = *from;
 	uint64_t addr, word;
 	unsigned i;
 
@@ -233,14 +247,16 @@ static uint32_t native_frame_coroutine(struct native_stack *s, size_t at, int64_
 			native_candidates_take(&c, word);
 		}
 	}
-	if (c.nr_exact)
-		return c.nr_exact == 1 ? c.exact : FRAME_NONE;
-	return c.nr_inner == 1 ? c.inner : FRAME_NONE;
+	if (c.has_unknown || c.nr_exact > 1 || c.nr_inner > 1 ||
+	    (c.nr_exact && c.nr_inner && c.exact != c.inner))
+		return FRAME_NONE;
+	return c.nr_exact ? c.exact : c.nr_inner ? c.inner : FRAME_NONE;
 }
 
-static size_t native_stack_mark(struct native_stack *s, const struct coro_types *types,
-				struct frame_table *table)
+static size_t native_stack_mark(struct native_stack *s, const struct process_image *image,
+				struct coro_types *types, struct frame_table *table)
 {
+	struct native_candidates c = { .image = image, .table = table };
 	size_t i, marked = 0;
 
 	for (i = 0; i < s->nr_frames; i++) {
@@ -249,7 +265,9 @@ static size_t native_stack_mark(struct native_stack *s, const struct coro_types 
 
 		if (type < 0)
 			continue;
-		found = native_frame_coroutine(s, i, type, table);
+		c.type = type;
+		c.resume = coro_types_get(types, (size_t)type)->resume;
+		found = native_frame_coroutine(s, i, &c);
 		if (s->type < 0) {
 			s->type = type;
 			s->frame = found;
@@ -278,7 +296,7 @@ static void frame_children_again(struct frame_table *table)
 }
 
 int native_stacks_unwind(struct native_stacks *n, const struct process_image *image,
-			 const struct coro_types *types, struct frame_table *table)
+			 struct coro_types *types, struct frame_table *table)
 {
 	struct native_frame *room = calloc(NATIVE_FRAMES_MAX, sizeof(*room));
 	size_t i, marked = 0;
@@ -288,7 +306,7 @@ int native_stacks_unwind(struct native_stacks *n, const struct process_image *im
 		rc = native_add_modules(n, image);
 	for (i = 0; !rc && i < n->nr; i++) {
 		rc = native_stack_resolve(&n->stacks[i], n->unwinder, room);
-		marked += native_stack_mark(&n->stacks[i], types, table);
+		marked += native_stack_mark(&n->stacks[i], image, types, table);
 		native_stack_drop(&n->stacks[i]);
 	}
 	if (marked)

@@ -49,7 +49,7 @@ int native_stacks_stop(struct native_stacks *n, struct process_image *image, str
  * Unwind the copies.  Coroutines in @table that threads run become FRAME_RUNNING.  0 or -ENOMEM.
  */
 int native_stacks_unwind(struct native_stacks *n, const struct process_image *image,
-			 const struct coro_types *types, struct frame_table *table);
+			 struct coro_types *types, struct frame_table *table);
 
 /* Forget the stacks, and keep what is known of the modules. */
 void native_stacks_forget(struct native_stacks *n);

@@ -107,6 +107,58 @@ def test_races(work):
             fail("races: no look succeeded")
 
 
+# ---- the coroutine that runs ----------------------------------------------------------------
+
+
+def start_running(path, arg):
+    """The program, and the numbers and names that it prints."""
+    process = subprocess.Popen([path, arg], stdout=subprocess.PIPE, text=True)
+    facts = []
+    for line in process.stdout:
+        words = line.split()
+        if words == ["ready"]:
+            break
+        facts.append(words)
+    return process, facts
+
+
+def check_running(label, path, seed):
+    process, facts = start_running(path, str(seed))
+    known = dict(facts)
+    if "frame" in known:
+        test_why.wait_blocked(process.pid)
+        thread = why("-p", str(process.pid), "--stacks")["threads"][0]
+        if thread["runs"] not in (None, known["name"]) or (thread["frame"] and int(thread["frame"], 16) != int(known["frame"])):
+            fail("%s, seed %d: %s %s runs, expected %s" % (label, seed, thread["runs"], thread["frame"], known))
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def check_fresh(label, path, rounds):
+    process, facts = start_running(path, "fresh")
+    sleepers = {int(words[1]) for words in facts}
+    for _ in range(rounds):
+        thread = why("-p", str(process.pid), "--stacks")["threads"][0]
+        if thread["frame"] and int(thread["frame"], 16) in sleepers:
+            fail("%s: a suspended coroutine is said to run" % label)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_running(work):
+    """The coroutine that a thread runs is right, or not named."""
+    variants = [(c, [o, "-g"]) for c in test_why.COMPILERS for o in ("-O0", "-O2")] if FULL else [("g++", ["-O2", "-g"])]
+    for compiler, flags in variants:
+        path = build(work, "running", compiler, flags)
+        label = "running, %s %s" % (compiler, " ".join(flags))
+        for seed in range(40 if FULL else 3) if path else ():
+            check_running(label, path, seed)
+        if path:
+            check_fresh(label, path, 20 if FULL else 2)
+
+
 # ---- forged frames -----------------------------------------------------------------------
 
 
@@ -264,7 +316,7 @@ def main():
         print("no g++ here")
         return 77
     with tempfile.TemporaryDirectory() as work:
-        for test in (test_load, test_allocators, test_races, test_forged, test_damaged, test_other_machines, test_not_a_target,
+        for test in (test_load, test_allocators, test_races, test_running, test_forged, test_damaged, test_other_machines, test_not_a_target,
                      test_replaced):
             since = time.time()
             test(work)
