@@ -79,6 +79,10 @@ static bool compact_take_coroutine(struct compact_decoder *d, uint32_t index)
 	if (index != d->model.nr_coroutines ||
 	    !compact_take_difference(&d->cursors[COMPACT_IDS], &id))
 		return false;
+	if (!compact_model_make_room(&d->model)) {
+		d->no_memory = true;
+		return false;
+	}
 	compact_model_add_coroutine(&d->model, id);
 	return true;
 }
@@ -269,7 +273,7 @@ enum compact_decoded compact_decode_next(struct compact_decoder *d, struct trace
 	taken = is_gap ? compact_take_gap(d, gap, gap_size) : compact_take_event(d, ev);
 	if (unlikely(!taken)) {
 		d->at = d->items;
-		return COMPACT_DECODED_DAMAGED;
+		return d->no_memory ? COMPACT_DECODED_NO_MEMORY : COMPACT_DECODED_DAMAGED;
 	}
 	d->at++;
 	if (is_gap)
@@ -323,6 +327,7 @@ bool compact_decoder_begin(struct compact_decoder *d, const struct compact_block
 	unsigned i;
 
 	d->items = d->at = 0;
+	d->no_memory = false;
 	if (head->items > COMPACT_ITEMS_MAX)
 		return false;
 	compact_model_reset(&d->model);
@@ -347,12 +352,10 @@ bool compact_decoder_begin(struct compact_decoder *d, const struct compact_block
 
 struct compact_decoder *compact_decoder_new(void)
 {
-	struct compact_decoder *d = malloc(sizeof(*d));
+	struct compact_decoder *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
-	/* The tables of the model, at its end, are large and mostly never used. */
-	memset(d, 0, offsetof(struct compact_decoder, model));
 	d->zeros = calloc(1, COMPACT_ITEMS_MAX);
 	if (d->zeros)
 		return d;
@@ -362,7 +365,9 @@ struct compact_decoder *compact_decoder_new(void)
 
 void compact_decoder_free(struct compact_decoder *d)
 {
-	if (d)
+	if (d) {
 		free(d->zeros);
+		free(d->model.coroutines);
+	}
 	free(d);
 }

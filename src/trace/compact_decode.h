@@ -22,6 +22,7 @@ struct compact_decoder {
 	const uint8_t *wake_low, *wake_high, *wake_end; /* the next wake's index, their end */
 	const uint8_t *rest_low, *rest_high, *rest_end;
 	struct compact_cursor cursors[NR_COMPACT_COLUMNS];
+	bool no_memory;
 	uint8_t *zeros; /* for columns that were left out */
 	struct compact_model model;
 };
@@ -40,6 +41,7 @@ enum compact_decoded {
 	COMPACT_DECODED_GAP,
 	COMPACT_DECODED_UNKNOWN, /* an event of a kind of a later version */
 	COMPACT_DECODED_DAMAGED, /* nothing of the block follows */
+	COMPACT_DECODED_NO_MEMORY,
 };
 
 /*

@@ -344,12 +344,12 @@ void compact_encoder_reset(struct compact_encoder *e)
 
 struct compact_encoder *compact_encoder_new(void)
 {
-	struct compact_encoder *e = malloc(sizeof(*e));
+	struct compact_encoder *e = calloc(1, sizeof(*e));
 
-	if (!e)
+	if (!e || !compact_model_make_room(&e->model)) {
+		free(e);
 		return NULL;
-	/* The tables of the model, at its end, are large and mostly never used. */
-	memset(e, 0, offsetof(struct compact_encoder, model));
+	}
 	e->limit = TEXT_LIMIT;
 	if (getrandom(&e->seed, sizeof(e->seed), GRND_NONBLOCK) != sizeof(e->seed))
 		e->seed = (uintptr_t)e ^ clock_now_ns(); /* early at boot, or in a sandbox */
@@ -363,5 +363,7 @@ void compact_encoder_free(struct compact_encoder *e)
 
 	for (i = 0; e && i < NR_COMPACT_COLUMNS; i++)
 		bytes_release(&e->columns[i]);
+	if (e)
+		free(e->model.coroutines);
 	free(e);
 }

@@ -45,10 +45,11 @@ struct compact_encoder {
 struct compact_encoder *compact_encoder_new(void);
 void compact_encoder_free(struct compact_encoder *e); /* accepts NULL */
 
-/* True if the block accepts no further item. */
-static inline bool compact_encoder_is_full(const struct compact_encoder *e)
+/* True if the block accepts no further item, also if there is no memory for one. */
+static inline bool compact_encoder_is_full(struct compact_encoder *e)
 {
 	return e->items == COMPACT_ITEMS_MAX || e->model.nr_threads == COMPACT_THREADS_MAX ||
+	       !compact_model_make_room(&e->model) ||
 	       e->columns[COMPACT_NAMES].size + e->columns[COMPACT_GAPS].size > e->limit;
 }
 

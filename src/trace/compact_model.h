@@ -19,7 +19,9 @@
 #ifndef TRACE_COMPACT_MODEL_H
 #define TRACE_COMPACT_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace/compact.h"
@@ -58,7 +60,8 @@ struct compact_model {
 	uint64_t last_id; /* the coroutine that was added last */
 	struct compact_last last[16];
 	struct compact_thread threads[COMPACT_THREADS_MAX];
-	struct compact_coroutine coroutines[COMPACT_ITEMS_MAX];
+	struct compact_coroutine *coroutines;
+	uint32_t room; /* for coroutines */
 };
 
 static inline void compact_model_reset(struct compact_model *m)
@@ -89,6 +92,22 @@ static inline unsigned compact_class(unsigned kind)
 	default:
 		return COMPACT_NO_CLASS;
 	}
+}
+
+/* Room for one more coroutine.  False: no memory. */
+static inline bool compact_model_make_room(struct compact_model *m)
+{
+	uint32_t room = m->room ? m->room * 2 : 256;
+	struct compact_coroutine *more;
+
+	if (m->nr_coroutines < m->room)
+		return true;
+	more = reallocarray(m->coroutines, room, sizeof(*more));
+	if (!more)
+		return false;
+	m->coroutines = more;
+	m->room = room;
+	return true;
 }
 
 static inline void compact_model_add_coroutine(struct compact_model *m, uint64_t id)

@@ -122,8 +122,10 @@ static int compact_begin_block(struct compact_reader *r, uint32_t number)
 		return r->in_events;
 	}
 	r->in_facts = lines->size && lines->data[lines->size - 1] == '\n';
-	r->at = (const char *)lines->data;
-	r->end = r->at + lines->size;
+	if (r->in_facts) {
+		r->at = (const char *)lines->data;
+		r->end = r->at + lines->size;
+	}
 	return r->in_facts;
 }
 
@@ -191,6 +193,8 @@ static int compact_next_event(struct compact_reader *r, struct trace_item *item)
 			stats->damaged++;
 			r->in_events = false;
 			return 0;
+		case COMPACT_DECODED_NO_MEMORY:
+			return -ENOMEM;
 		case COMPACT_DECODED_END:
 			r->in_events = false;
 			return 0;
