@@ -191,7 +191,7 @@ def run(dir, *target, options=(), **kwargs):
     return Run(status, out, err, trace)
 
 
-def wait_until(condition, what, tries=3000):
+def wait_until(condition, what, tries=9000):
     """The timeout is generous: a slow machine must not fail the test."""
     for _ in range(tries):
         got = condition()

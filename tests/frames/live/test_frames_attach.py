@@ -68,10 +68,17 @@ def signals_and_limits_end_it_cleanly(dir):
     end(p)
 
 
+def has_pending(pid):
+    """A signal is on its way to the process."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return any(int(line.split()[1], 16) for line in f if line.startswith(("SigPnd:", "ShdPnd:")))
+
+
 @test
 def nothing_is_left_when_the_program_never_saves(dir):
     p = start("live_fixed", 1, 1000)
     p.send_signal(signal.SIGUSR1)
+    wait_until(lambda: not has_pending(p.pid), "the program stops saving")
     time.sleep(0.1)
     before = segments()
     a = attach(dir, p, "--duration", 0.2)
