@@ -184,7 +184,7 @@ def until_left(port, connected):
         s.close()
         if f" {connected} connected" in got.decode():
             # The last client, which asked, must be gone as well.
-            time.sleep(0.3)
+            time.sleep(1)
             return asked
         time.sleep(0.02)
     raise AssertionError(f"never came: {connected} connected; the last was {got}")
