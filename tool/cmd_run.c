@@ -10,7 +10,7 @@ static const struct opt opts[] = {
 	{ 0, "duration", "SECONDS", "with -p: detach after that time",
 	  OPT_REAL(struct session, config.duration_ns, 0.001, 1e9, 1e9) },
 	{ 0, "no-snapshot", NULL, "with -p: do not look where earlier coroutines wait",
-	  OPT_FLAG(struct session, no_snapshot) },
+	  OPT_FLAG(struct session, no_snapshot), .is_rare = true },
 	SESSION_OPTS,
 	{ 0, "serve", "[=PORT]", "serve a page with live data, also after the run",
 	  OPT_NUMBER(struct session, serve_port, 1, 65535), OPT_GIVEN(struct session, serve) },
@@ -21,7 +21,7 @@ static const struct opt opts[] = {
 	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong findings (or LIST)",
 	  OPT_TEXT(struct session, check_list), OPT_GIVEN(struct session, check) },
 	{ 0, "suppressions", "FILE", "known findings that --check ignores",
-	  OPT_TEXT(struct session, suppressions) },
+	  OPT_TEXT(struct session, suppressions), .is_rare = true },
 	{ .name = NULL },
 };
 

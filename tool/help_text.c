@@ -12,6 +12,23 @@ const char *command_word(const struct command *cmd)
 	return space ? space + 1 : cmd->name;
 }
 
+/* Names of the options that few users need: the help must fit a screen. */
+static void help_print_rare(const struct command *cmd)
+{
+	const struct opt *o;
+	bool has_rare = false;
+
+	for (o = cmd->opts; o && o->name; o++) {
+		if (!o->help || !o->is_rare)
+			continue;
+		printf("%s--%s%s%s", has_rare ? ", " : "  see man corotracer: ", o->name,
+		       o->arg && o->arg[0] != '[' ? " " : "", o->arg ? o->arg : "");
+		has_rare = true;
+	}
+	if (has_rare)
+		putchar('\n');
+}
+
 void command_help_print(const struct command *cmd)
 {
 	const struct opt *o;
@@ -25,13 +42,14 @@ void command_help_print(const struct command *cmd)
 	for (o = cmd->opts; o && o->name; o++) {
 		char left[64];
 
-		if (!o->help)
+		if (!o->help || o->is_rare)
 			continue;
 		snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
 			 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
 			 o->arg && o->arg[0] != '[' ? " " : "", o->arg ? o->arg : "");
 		printf("%s  %-26s %s\n", o == cmd->opts ? "\n" : "", left, o->help);
 	}
+	help_print_rare(cmd);
 	if (cmd->details)
 		printf("\n%s", cmd->details);
 }

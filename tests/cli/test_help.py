@@ -21,7 +21,8 @@ def commands():
 
 def options(command):
     _, out, _ = tool("help", *command.split())
-    return re.findall(r"^ +(?:-\w, )? *(--[\w-]+)", out, re.M)
+    rare = re.search(r"^  see man corotracer: (.*)$", out, re.M)
+    return re.findall(r"^ +(?:-\w, )? *(--[\w-]+)", out, re.M) + re.findall(r"--[\w-]+", rare.group(1) if rare else "")
 
 
 def manual():
