@@ -94,7 +94,7 @@ def preemption_by_a_neighbour_is_told_from_waiting():
 
 def a_running_program_is_recorded_from_the_attach_on():
     """All threads that exist, and those that they create."""
-    program = subprocess.Popen([PROGRAM, "400"], stdout=subprocess.PIPE, text=True)
+    program = subprocess.Popen([PROGRAM, "200"], stdout=subprocess.PIPE, text=True)
     time.sleep(0.3)
     trace = f"{SCRATCH.name}/attached.jsonl"
     done = subprocess.run([TOOL, "run", "--cpu", "--json", "-p", str(program.pid), "-o", trace],
