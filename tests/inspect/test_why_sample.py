@@ -199,7 +199,7 @@ def check_restless(work):
 
 def check_forged(work):
     """Rings of frames, a chain of 150,000, and frames that point to themselves: cut, and the rest is right."""
-    program = common.build(work, "sample_forged", "g++", ["-O0", "-g"])
+    program = common.build(work, "forged_chains", "g++", ["-O0", "-g"])
     with common.Target(program) as target:
         found = sample(target, "--duration", "0.5")
         text = run("-p", str(target.process.pid), "--sample", "5/s", "--duration", "0.1").stdout

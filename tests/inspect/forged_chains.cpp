@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sample_forged.cpp - memory that looks like coroutine frames: rings, a very long chain, and copies that
+// forged_chains.cpp - memory that looks like coroutine frames: rings, a very long chain, and copies that
 // await themselves, beside three real coroutines.
 #include "tasks.h"
 
