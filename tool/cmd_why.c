@@ -175,8 +175,11 @@ static int why_sample_program(pid_t pid, const struct why_options *o)
 	bool has_exited;
 	int status = why_sample(pid, &o->sample, &has_exited);
 
-	if (has_exited && status == EXIT_OK)
-		return why_launch_wait(pid);
+	if (has_exited) {
+		int ended = why_launch_wait(pid);
+
+		return ended ? ended : status;
+	}
 	why_launch_end(pid);
 	return status;
 }

@@ -117,6 +117,8 @@ static int sampling_loop(struct why_sampling *s, struct err *err)
 	}
 	if (rc > 0 && duration && !sampling_wait(s, s->start_ns + duration))
 		s->run.ended_by = "signal";
+	if (rc < 0)
+		s->run.ended_by = "error";
 	s->run.elapsed_ns = clock_now_ns() - s->start_ns;
 	return rc < 0 ? rc : 0;
 }
@@ -154,6 +156,16 @@ static int sampling_run(struct why_sampling *s, pid_t pid, struct err *err)
 	return rc;
 }
 
+/* Also after an error: what the looks before have seen. */
+static int sampling_output(struct why_sampling *s, struct err *err)
+{
+	s->run.name = s->name;
+	s->run.problem = sampler_problem(&s->sampler);
+	s->run.stopped_ns = s->sampler.stopped_ns;
+	wait_profile_sort(&s->profile);
+	return why_sample_output(&s->run, s->options, err);
+}
+
 int why_sample(pid_t pid, const struct why_sample_options *o, bool *has_exited)
 {
 	struct why_sampling s = {
@@ -177,15 +189,12 @@ int why_sample(pid_t pid, const struct why_sample_options *o, bool *has_exited)
 	/* A second signal ends the tool. */
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	*has_exited = s.has_exited;
-	if (!rc) {
-		s.run.name = s.name;
-		s.run.problem = sampler_problem(&s.sampler);
-		s.run.stopped_ns = s.sampler.stopped_ns;
-		wait_profile_sort(&s.profile);
-		rc = why_sample_output(&s.run, o, &err);
-	}
 	if (rc < 0)
 		message_error("why", &err);
+	if (s.profile.looks && sampling_output(&s, &err) < 0) {
+		message_error("why", &err);
+		rc = err.code;
+	}
 	sampler_close(&s.sampler);
 	wait_profile_release(&s.profile);
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;

@@ -18,7 +18,7 @@ struct profile_run {
 	const struct wait_profile *profile;
 	pid_t pid;
 	const char *name;     /* of the process */
-	const char *ended_by; /* "duration", "signal" or "exit" */
+	const char *ended_by; /* "duration", "signal", "exit" or "error" */
 	const char *problem;  /* a sentence, or NULL */
 	uint64_t elapsed_ns;  /* from the first look to the end */
 	uint64_t stopped_ns;

@@ -124,6 +124,8 @@ def check_program_end(program):
         common.fail("output of the program with --json: " + r.stderr)
     r = run("--json", "--sample", "20/s", "--duration", "0.5", "--", program, "30")
     expect("end after the time", json.loads(r.stdout)["ended_by"], "duration")
+    run("--sample", "20/s", "--", "sh", "-c", "exit 5", status=5)
+    run("--sample", "20/s", "--", "sh", "-c", "sleep 0.3; exit 6", status=6)
     with common.Target(program) as target:
         target.process.kill()
         target.process.wait()
