@@ -88,7 +88,8 @@ static uint64_t sampling_skip(struct why_sampling *s, uint64_t next, uint64_t pl
 
 	if (passed > planned)
 		passed = planned;
-	if (passed <= next)
+	/* One look takes place, however late. */
+	if (passed <= next || !next)
 		return next;
 	s->profile.losses.late += passed - next;
 	return passed;
@@ -150,9 +151,8 @@ static int sampling_run(struct why_sampling *s, pid_t pid, struct err *err)
 	if (!rc && !s->profile.looks)
 		rc = err->code ? err->code
 			       : err_set(err, -ENODATA,
-					 "cannot sample process %d: it ended before "
-					 "the first look",
-					 (int)pid);
+					 "cannot sample process %d: %s before the first look",
+					 (int)pid, s->has_exited ? "it ended" : "a signal came");
 	return rc;
 }
 

@@ -120,11 +120,14 @@ static int sample_print(const struct profile_run *run, const struct why_sample_o
 static void sample_report(const struct profile_run *run, const char *path)
 {
 	const struct wait_profile *p = run->profile;
+	bool is_file = strcmp(path, "-") != 0;
 
-	message_print("why",
-		      "%llu looks, %llu left out as too late, %llu failed; %zu stacks; wrote '%s'",
-		      (unsigned long long)p->looks, (unsigned long long)p->losses.late,
-		      (unsigned long long)p->losses.failed, p->nr_stacks, path);
+	message_print(
+		"why",
+		"%llu looks, %llu left out as too late, %llu failed; %zu stacks; wrote %s%s%s",
+		(unsigned long long)p->looks, (unsigned long long)p->losses.late,
+		(unsigned long long)p->losses.failed, p->nr_stacks, is_file ? "'" : "",
+		is_file ? path : "standard output", is_file ? "'" : "");
 }
 
 int why_sample_output(const struct profile_run *run, const struct why_sample_options *o,

@@ -26,7 +26,7 @@ int main()
 		if (word && file && !std::strcmp(word, "load") && !dlopen(file, RTLD_NOW))
 			std::printf("%s\n", dlerror());
 		if (word && file && !std::strcmp(word, "execute"))
-			execl(file, file, "30", nullptr);
+			execl(file, file, "60", nullptr);
 		if (word && !std::strcmp(word, "exit"))
 			_exit(0);
 		ready();
