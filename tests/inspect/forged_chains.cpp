@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// forged_chains.cpp - memory that looks like coroutine frames: rings, a very long chain, and copies that
-// await themselves, beside three real coroutines.
+// forged_chains.cpp - memory that looks like coroutine frames: rings, a very long chain, copies
+// that await themselves; and three real coroutines.
 #include "tasks.h"
 
 #include <cstdlib>
