@@ -80,7 +80,8 @@ void rust_wait_read_deadline(struct rust_wait *wait, Dwarf_Die *sleep, uint64_t 
 	int64_t ns;
 
 	if ((member_path_resolve(&path, sleep, "deadline", true, NULL) ||
-	     member_path_resolve(&path, sleep, "entry.deadline", true, NULL)) &&
+	     member_path_resolve(&path, sleep, "entry.deadline", true, NULL) ||
+	     member_path_resolve(&path, sleep, "inner.deadline", true, NULL)) &&
 	    member_path_read_time(&path, addr, 1, read, arg, &ns) && ns >= 0)
 		wait_set_deadline(wait, ns);
 }

@@ -228,7 +228,7 @@ async fn closed(fd: RawFd) {
 }
 
 async fn overdue() {
-    sleep(Duration::from_millis(50)).await; // @overdue
+    sleep(Duration::from_millis(500)).await; // @overdue
 }
 
 async fn woken(answer: oneshot::Receiver<()>) {
@@ -251,7 +251,7 @@ async fn faults() {
     tokio::spawn(leaf());
     sleep(Duration::from_millis(200)).await;
     unsafe { libc::close(fd) };
-    sleep(Duration::from_millis(1000)).await;
+    sleep(Duration::from_millis(1500)).await;
     println!("tasks 7");
     println!("ready");
     sleep(LONG).await; // @faults
