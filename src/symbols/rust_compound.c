@@ -15,6 +15,7 @@
 /* Futures of Tokio that no async function is below. */
 static const char *const leaves[] = {
 	"tokio::time::sleep::Sleep",
+	"tokio::time::driver::sleep::Sleep",
 	"tokio::sync::oneshot::Receiver",
 	"tokio::sync::notify::Notified",
 	"tokio::sync::notify::OwnedNotified",
