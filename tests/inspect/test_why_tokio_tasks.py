@@ -86,10 +86,17 @@ def build(work, label, version=None, debug=2, optimization=0, toolchain=None, fl
     target = os.path.join(os.environ.get("TOKIO_TARGET", work), "target-" + label)
     env = dict(os.environ, CARGO_TARGET_DIR=target, RUSTFLAGS=flags,
                CARGO_PROFILE_DEV_DEBUG=str(debug), CARGO_PROFILE_DEV_OPT_LEVEL=str(optimization))
-    cargo = ["cargo"] + (["+" + toolchain] if toolchain else [])
+    if toolchain:
+        # The newest cargo with another compiler: an old cargo wants another index.
+        r = subprocess.run(["rustup", "which", "--toolchain", toolchain, "rustc"], capture_output=True, text=True,
+                           check=False) if shutil.which("rustup") else None
+        if not r or r.returncode:
+            print("no compiler here:", toolchain)
+            return None
+        env["RUSTC"] = r.stdout.strip()
     for network in (["--offline"], []):
         try:
-            r = subprocess.run([*cargo, "build", "--quiet", *network], cwd=crate, env=env, capture_output=True,
+            r = subprocess.run(["cargo", "build", "--quiet", *network], cwd=crate, env=env, capture_output=True,
                                text=True, timeout=900, check=False)
         except subprocess.TimeoutExpired:
             print("not built:", label, "in 15 minutes")
