@@ -43,10 +43,16 @@ static bool module_read_sections(Elf *elf, struct module_sections *out)
 	return true;
 }
 
+/*
+ * Build-id, size and time of modification are under the control of the file's owner: the program of
+ * another user must not get the entry of this one.  No user can set the change time of an inode.
+ */
 static uint64_t identity_add_stat(uint64_t hash, const struct stat *st)
 {
-	int64_t values[] = { (int64_t)st->st_size, (int64_t)st->st_mtim.tv_sec,
-			     (int64_t)st->st_mtim.tv_nsec };
+	int64_t values[] = { (int64_t)st->st_dev,          (int64_t)st->st_ino,
+			     (int64_t)st->st_size,         (int64_t)st->st_mtim.tv_sec,
+			     (int64_t)st->st_mtim.tv_nsec, (int64_t)st->st_ctim.tv_sec,
+			     (int64_t)st->st_ctim.tv_nsec };
 
 	return index_hash(hash, values, sizeof(values));
 }
