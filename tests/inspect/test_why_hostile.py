@@ -288,6 +288,23 @@ def test_not_a_target(work):
                         prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
 
 
+def test_without_bpf(work):
+    """A user without rights: registers only with a stop, after which the thread must stay in its call."""
+    path = build(work, "hidden", "g++", ["-O2", "-g"])
+    user = ("--reuid=65534", "--regid=65534", "--clear-groups")
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        return
+    os.chmod(work, 0o755)
+    for where, most in (("nowhere", "proven"), ("register", "none"), ("vector", "none")):
+        with Target("setpriv", args=[*user, path, where]) as target:
+            for options, limit in (((), "suspect"), (("--stacks",), most)):
+                r = subprocess.run(["setpriv", *user, TOOL, "why", "--json", "-p", str(target.process.pid), *options],
+                                   capture_output=True, text=True, timeout=60)
+                if "not permit" in r.stderr:
+                    return
+                test_why.check_hidden("without BPF, %s %s" % (where, options), where, json.loads(r.stdout), limit)
+
+
 def test_replaced(work):
     """The program was deleted, or replaced by another one, since it was started."""
     path = build(work, "stacks", "g++", ["-O2", "-g", "-Wl,--build-id"])
@@ -317,7 +334,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as work:
         for test in (test_load, test_allocators, test_races, test_running, test_forged, test_damaged, test_other_machines, test_not_a_target,
-                     test_replaced):
+                     test_without_bpf, test_replaced):
             since = time.time()
             test(work)
             print("%s: %.1f s, %d faults" % (test.__name__, time.time() - since, len(faults)), flush=True)
