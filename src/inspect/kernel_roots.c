@@ -98,7 +98,11 @@ static bool roots_has_signals(const struct descriptors *process)
 const char *kernel_roots_doubt(const struct descriptors *process)
 {
 	struct roots_visit v = { .process = process };
+	FILE *timers = roots_open(process, "timers");
 
+	if (!timers)
+		return "the kernel does not list the timers of the program";
+	fclose(timers);
 	if (roots_has_signals(process))
 		return "a signal is pending: its value may be a pointer";
 	descriptors_each(process, roots_visit_descriptor, &v);
