@@ -22,7 +22,8 @@ bool trace_totals_agree(const struct trace_stats *stats)
 static bool has_holes(const struct trace_stats *s)
 {
 	return s->completeness.unreadable || s->ctf.damaged || s->ctf.missing || s->ctf.torn ||
-	       s->ct.damaged || s->ct.missing || s->ct.torn || s->lines.cut || s->sidecar.garbage;
+	       s->ct.damaged || s->ct.missing || s->ct.torn || s->lines.cut || s->packed_cut ||
+	       s->sidecar.garbage;
 }
 
 /* The CTF reader accepts only corotracer traces: missing totals mean an unfinished run. */
@@ -142,6 +143,8 @@ static void say_holes(struct clauses *out, const struct trace_stats *s)
 		trace_report(out, "the file ends inside a block");
 	say_count(out, s->sidecar.garbage, "line of the sidecar is damaged",
 		  "lines of the sidecar are damaged");
+	if (s->packed_cut)
+		trace_report(out, "the compressed data is damaged or cut off");
 	if (s->lines.cut)
 		trace_report(out, "the last line is cut off");
 }

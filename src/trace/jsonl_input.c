@@ -19,11 +19,14 @@
 #include "trace/jsonl_input.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/monotonic.h"
 #include "base/io.h"
+#include "trace/unpack.h"
 
 /*
  * An item of the sidecar was read, and the older lines may not be in the trace yet: a collector
@@ -49,7 +52,8 @@ struct jsonl_input {
 	struct jsonl_reader lines;
 	struct sidecar_reader sidecar;
 	bool sidecar_is_open;
-	uint64_t sidecar_bytes; /* of the previous passes */
+	struct unpack packed, packed_sidecar; /* in use if the file is compressed */
+	uint64_t sidecar_bytes;               /* of the previous passes */
 
 	/* While events are merged: the next item of each file. */
 	bool has_line, has_told;
@@ -93,13 +97,24 @@ static void add_stats(struct jsonl_input *in)
 	all->bad_fields += now->bad_fields;
 }
 
+static int jsonl_input_open_told(struct jsonl_input *in, struct err *err)
+{
+	const char *path = in->reader.stats.sidecar_path;
+	int fd;
+
+	if (!unpack_is_packed(path))
+		return sidecar_reader_open(&in->sidecar, path, err);
+	fd = unpack_open(&in->packed_sidecar, path, err);
+	return fd < 0 ? fd : sidecar_reader_open_fd(&in->sidecar, fd, path, err);
+}
+
 static int jsonl_input_open_sidecar(struct jsonl_input *in, struct err *err)
 {
 	int rc;
 
 	if (!in->reader.stats.sidecar_path)
 		return 0;
-	rc = sidecar_reader_open(&in->sidecar, in->reader.stats.sidecar_path, err);
+	rc = jsonl_input_open_told(in, err);
 	if (rc == -ENOENT) {
 		*err = (struct err){ 0 };
 		return 0; /* other tools write no sidecar */
@@ -122,6 +137,7 @@ static void close_sidecar(struct jsonl_input *in)
 	add_stats(in);
 	in->sidecar_bytes += in->sidecar.lines.bytes;
 	sidecar_reader_close(&in->sidecar);
+	in->reader.stats.packed_cut |= !unpack_close(&in->packed_sidecar);
 	in->sidecar_is_open = false;
 }
 
@@ -306,6 +322,8 @@ static int jsonl_input_next(struct trace_reader *r, struct trace_item *item, str
 			break;
 		close_sidecar(in);
 		r->stats.lines = in->lines.stats;
+		if (in->phase == EVENTS) /* at the end of the lines */
+			r->stats.packed_cut |= !unpack_close(&in->packed);
 		in->phase++;
 		if (in->phase != DONE && (rc = jsonl_input_open_sidecar(in, err)) < 0)
 			break;
@@ -320,6 +338,7 @@ static void close_input(struct trace_reader *r)
 
 	close_sidecar(in);
 	jsonl_reader_close(&in->lines);
+	unpack_close(&in->packed);
 	free(r->stats.sidecar_path);
 	free(in);
 }
@@ -335,18 +354,50 @@ static void jsonl_input_follow(struct jsonl_input *in)
 	lines_follow(&in->lines.lines, UINT64_MAX);
 }
 
+static int jsonl_input_open_lines(struct jsonl_input *in, const char *path, struct err *err)
+{
+	int fd;
+
+	if (!strcmp(path, "-") || !unpack_is_packed(path))
+		return jsonl_reader_open(&in->lines, path, err);
+	fd = unpack_open(&in->packed, path, err);
+	return fd < 0 ? fd : jsonl_reader_open_fd(&in->lines, fd, path, err);
+}
+
+/* Of x.jsonl.zst: x.jsonl.meta, which may be compressed itself; of others NAME.meta. */
+static char *jsonl_input_sidecar_of(const char *path)
+{
+	static const char *const suffixes[] = { "", ".zst", ".gz" };
+	char *plain = unpack_plain_name(path), *found = NULL;
+	size_t i;
+
+	for (i = 0; plain && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		char *name = NULL;
+
+		if (asprintf(&name, "%s" SIDECAR_SUFFIX "%s", plain, suffixes[i]) < 0)
+			break;
+		if (access(name, F_OK) == 0) {
+			found = name;
+			break;
+		}
+		free(name);
+	}
+	free(plain);
+	return found ? found : sidecar_path(path);
+}
+
 static int jsonl_input_begin(struct jsonl_input *in, const char *path, bool may_grow,
 			     struct err *err)
 {
 	struct trace_stats *stats = &in->reader.stats;
 
-	if (jsonl_reader_open(&in->lines, path, err) < 0)
+	if (jsonl_input_open_lines(in, path, err) < 0)
 		return err->code;
 	if (may_grow && io_is_locked(in->lines.lines.fd))
 		jsonl_input_follow(in);
 	stats->is_stdin = !strcmp(path, "-");
 	if (!stats->is_stdin) {
-		stats->sidecar_path = sidecar_path(path);
+		stats->sidecar_path = jsonl_input_sidecar_of(path);
 		if (!stats->sidecar_path)
 			return err_set(err, -ENOMEM, "no memory for a file name");
 	}

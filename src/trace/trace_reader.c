@@ -140,7 +140,7 @@ bool trace_stats_are_clean(const struct trace_stats *stats)
 {
 	return !stats->lines.garbage && !stats->sidecar.garbage && !stats->ctf.damaged &&
 	       !stats->ctf.torn && !stats->ctf.missing && !stats->ct.damaged && !stats->ct.torn &&
-	       !stats->ct.missing;
+	       !stats->ct.missing && !stats->packed_cut;
 }
 
 bool trace_reader_settle(struct trace_reader *r, struct trace_item *item)

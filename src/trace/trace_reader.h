@@ -65,6 +65,7 @@ struct trace_stats {
 	bool growing;       /* the trace is followed and still being written */
 	char *sidecar_path; /* jsonl: where it is or would be; NULL: there can be no sidecar */
 	bool has_sidecar;
+	bool packed_cut;              /* jsonl: compressed data ends early, or is damaged */
 	struct jsonl_stats lines;     /* jsonl */
 	struct sidecar_stats sidecar; /* jsonl */
 	struct ctf_stats ctf;
@@ -92,7 +93,8 @@ struct trace_reader {
 
 /*
  * @path: a file of JSON lines, with or without a sidecar; "-" for standard input; the directory
- * of a corotracer CTF trace, or its metadata file; a compact trace.  Returns NULL and sets @err if
+ * of a corotracer CTF trace, or its metadata file; a compact trace.  JSON lines and their sidecar
+ * may be compressed by gzip or zstd.  Returns NULL and sets @err if
  * it cannot be read.
  */
 struct trace_reader *trace_reader_open(const char *path, struct err *err);

@@ -180,6 +180,37 @@ def a_filter_finds_the_same_in_every_format_and_reads_few_blocks(dir):
 
 
 @test
+def json_lines_that_are_compressed_are_read_as_they_are(dir):
+    subprocess.run([TRACE_TOOL, "make", dir + "/t.ctf", "20000"], check=True)
+    export("jsonl", dir + "/t.ctf", dir + "/t.jsonl")
+    wanted = dump(dir + "/t.jsonl")
+    for suffix, command in ((".gz", ["gzip", "-1k"]), (".zst", ["zstd", "-q", "-1k"])):
+        if not shutil.which(command[0]):
+            raise Skip(f"no {command[0]} here")
+        subprocess.run([*command, dir + "/t.jsonl"], check=True)
+        same_items(dump(dir + "/t.jsonl" + suffix), wanted)
+        equal(info(dir + "/t.jsonl" + suffix)["completeness"]["verdict"], "complete", "verdict")
+        # Two files compressed one after the other are one.
+        half = slurp(dir + "/t.jsonl").index(b"\n", 300000) + 1
+        with open(dir + "/two.jsonl" + suffix, "wb") as out:
+            for part in (slurp(dir + "/t.jsonl")[:half], slurp(dir + "/t.jsonl")[half:]):
+                out.write(subprocess.run([command[0], "-c"], input=part, capture_output=True, check=True).stdout)
+        equal(info(dir + "/two.jsonl" + suffix)["events"], info(dir + "/t.jsonl")["events"], "events of two parts")
+        data = slurp(dir + "/t.jsonl" + suffix)
+        for cut in (len(data) // 2, len(data) - 1):
+            os.makedirs(dir + "/cut", exist_ok=True)
+            with open(dir + "/cut/t.jsonl" + suffix, "wb") as out:
+                out.write(data[:cut])
+            got = info(dir + "/cut/t.jsonl" + suffix, status=1)
+            equal(got["completeness"]["verdict"], "incomplete", f"verdict on {cut} of {len(data)} bytes")
+            contains(got["completeness"]["missing"], "the compressed data is damaged or cut off")
+    # The sidecar may be compressed, too.
+    subprocess.run(["gzip", dir + "/t.jsonl.meta"], check=True)
+    same_items(dump(dir + "/t.jsonl.gz"), wanted)
+    equal(tool("report", "--json", dir + "/t.jsonl.gz")[0], 0, "report")
+
+
+@test
 def a_trace_of_a_later_version_is_refused(dir):
     shutil.copy(export_small(dir), dir + "/later.ct")
     data = bytearray(slurp(dir + "/later.ct"))
