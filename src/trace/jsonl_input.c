@@ -52,8 +52,8 @@ struct jsonl_input {
 	struct jsonl_reader lines;
 	struct sidecar_reader sidecar;
 	bool sidecar_is_open;
-	struct unpack packed, packed_sidecar; /* in use if the file is compressed */
-	uint64_t sidecar_bytes;               /* of the previous passes */
+	struct packed_input packed, packed_sidecar; /* in use if the file is compressed */
+	uint64_t sidecar_bytes;                     /* of the previous passes */
 
 	/* While events are merged: the next item of each file. */
 	bool has_line, has_told;

@@ -36,7 +36,7 @@ static enum unpack_form unpack_form_of(int fd)
 /* ---- the thread ------------------------------------------------------------------ */
 
 /* False: the reader has closed its end. */
-static bool unpack_send(const struct unpack *u, const uint8_t *data, size_t size)
+static bool unpack_send(const struct packed_input *u, const uint8_t *data, size_t size)
 {
 	while (size) {
 		ssize_t put = send(u->to, data, size, MSG_NOSIGNAL);
@@ -52,7 +52,7 @@ static bool unpack_send(const struct unpack *u, const uint8_t *data, size_t size
 }
 
 /* Returns false if the data is damaged or ends early. */
-static bool unpack_zstd(struct unpack *u, uint8_t *in, uint8_t *out)
+static bool unpack_zstd(struct packed_input *u, uint8_t *in, uint8_t *out)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
 	size_t rc = 1;
@@ -76,7 +76,7 @@ static bool unpack_zstd(struct unpack *u, uint8_t *in, uint8_t *out)
 }
 
 /* A file may have several members, one after the other. */
-static bool unpack_gzip(struct unpack *u, uint8_t *in, uint8_t *out)
+static bool unpack_gzip(struct packed_input *u, uint8_t *in, uint8_t *out)
 {
 	z_stream stream = { 0 };
 	int rc = inflateInit2(&stream, GZIP_WINDOW);
@@ -102,9 +102,9 @@ static bool unpack_gzip(struct unpack *u, uint8_t *in, uint8_t *out)
 	return !is_sent || (rc == Z_STREAM_END && got == 0);
 }
 
-static void *unpack_run(void *arg)
+static void *unpack_thread(void *arg)
 {
-	struct unpack *u = arg;
+	struct packed_input *u = arg;
 	uint8_t *in = malloc(2 * PIECE);
 
 	u->is_damaged = !in || !(u->is_zstd ? unpack_zstd(u, in, in + PIECE)
@@ -116,7 +116,7 @@ static void *unpack_run(void *arg)
 
 /* ---- open and close ---------------------------------------------------------------- */
 
-static int unpack_start(struct unpack *u, int fd)
+static int unpack_start(struct packed_input *u, int fd)
 {
 	int ends[2], rc;
 
@@ -124,7 +124,7 @@ static int unpack_start(struct unpack *u, int fd)
 		return -errno;
 	u->from = fd;
 	u->to = ends[1];
-	rc = pthread_create(&u->thread, NULL, unpack_run, u);
+	rc = pthread_create(&u->thread, NULL, unpack_thread, u);
 	if (rc) {
 		close(ends[0]);
 		close(ends[1]);
@@ -134,7 +134,7 @@ static int unpack_start(struct unpack *u, int fd)
 	return ends[0];
 }
 
-int unpack_open(struct unpack *u, const char *path, struct err *err)
+int unpack_open(struct packed_input *u, const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), end;
 	enum unpack_form form;
@@ -158,7 +158,7 @@ int unpack_open(struct unpack *u, const char *path, struct err *err)
 	return err_set(err, end, "cannot read '%s': %s", path, strerror(-end));
 }
 
-bool unpack_close(struct unpack *u)
+bool unpack_close(struct packed_input *u)
 {
 	bool is_whole;
 

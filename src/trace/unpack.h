@@ -15,7 +15,7 @@
 #include "base/err.h"
 
 /* All zero: not in use. */
-struct unpack {
+struct packed_input {
 	int from, to;
 	bool is_running;
 	bool is_damaged; /* the data ends early, or is damaged; set by the thread */
@@ -27,10 +27,10 @@ struct unpack {
  * Opens @path, compressed or not, for reading.  Returns the descriptor, which the caller closes
  * before unpack_close(); -ENOENT: there is no such file, and @err is set; or another errno.
  */
-int unpack_open(struct unpack *u, const char *path, struct err *err);
+int unpack_open(struct packed_input *u, const char *path, struct err *err);
 
 /* Ends the thread.  True if all data could be decompressed, as far as it was read. */
-bool unpack_close(struct unpack *u);
+bool unpack_close(struct packed_input *u);
 
 /* True if the file begins like one of gzip or zstd. */
 bool unpack_is_packed(const char *path);

@@ -4,6 +4,7 @@ import glob
 import itertools
 import struct
 
+from compact_decoder import index_of
 from truth import *
 
 # An event's time comes from the cycle counter, which the collector compares with the clock.
@@ -92,7 +93,7 @@ def info_counts_gaps_by_thread(n, r):
 @check
 def info_counts_lines(n, path, garbage_lines=()):
     lines = 0
-    if not os.path.isdir(path):
+    if not os.path.isdir(path) and not path.endswith(".ct"):
         with open(path, "rb") as f:
             lines = sum(1 for _ in f)
     n.equal("lines", lines)
@@ -129,6 +130,17 @@ def info_counts_packets(n, path, torn=0):
     streams, packets, discarded = packets_of(path)
     n.equal_all("ctf", {"streams": streams, "packets": packets - torn, "damaged": 0, "torn": torn, "missing": 0,
                         "unknown": 0, "discarded": discarded})
+
+
+@check
+def info_counts_blocks(n, path, torn=0):
+    """All blocks are read without a filter; with the time of one, the blocks that have it."""
+    if not path.endswith(".ct"):
+        return
+    with open(path, "rb") as f:
+        data = f.read()
+    blocks = sum(e["type"] in (1, 2) for e in index_of(data))
+    n.equal_all("ct", {"blocks": blocks, "blocks_read": blocks, "damaged": 0, "torn": torn, "missing": 0, "unknown": 0})
 
 
 @check
@@ -248,6 +260,7 @@ def check_info(r, stations=False):
     info_counts_gaps_by_thread(n, r)
     info_counts_lines(n, r.run.trace)
     info_counts_packets(n, r.run.trace)
+    info_counts_blocks(n, r.run.trace)
     info_tells_when_the_run_was(n, r)
     info_repeats_the_totals(n, r, stations)
     info_counts_lives_and_names(n, r)
@@ -496,7 +509,7 @@ def check_report(r, *options, suppressed=0, below=0):
 @test
 def a_quiet_trace_is_told_exactly(dir):
     for _ in repeats():
-        for name in "t.jsonl", "t.ctf":
+        for name in "t.jsonl", "t.ctf", "t.ct":
             r = Read(TracedRun(dir, name=name, program=["hold=50"]))
             check_info(r)
             check_report(r)

@@ -2,7 +2,7 @@
 """truth.py - runs of the program that counts its own events, and their traces read without the tool.
 
 A Truth is what the program wrote about itself.  A Trace is the trace as an independent reader
-sees it: JSON lines by the json module, CTF by babeltrace2.  Nothing in here calls the readers
+sees it: JSON lines by the json module, CTF by babeltrace2, compact traces by compact_decoder.py.  Nothing in here calls the readers
 of the tool.
 """
 import collections
@@ -11,6 +11,7 @@ import re
 import shutil
 import threading
 
+from compact_decoder import decode
 from harness import *
 from harness import main as run_tests
 from registry import CHECKS, SOURCE, Numbers, Text, Wrong, check, count_text, duration_text, share_text, unproven_rows
@@ -234,7 +235,32 @@ def add_ctf_record(trace, name, ts, packet, payload):
         trace.facts[kind].append(payload)
 
 
+def read_compact(path):
+    """A compact trace by the reader that was written from the document of the format."""
+    with open(path, "rb") as f:
+        facts, items, _ = decode(f.read())
+    trace = Trace()
+    for item in items:
+        if "kind" not in item:
+            trace.gaps.append(item)
+            continue
+        e = dict(item, id=item["probe_id"])
+        if not e["flags"] & 1:
+            e.pop("resource")
+        for key in ("parent", "waker"):
+            e[key] = e["peer"]
+        trace.events.append(e)
+    for fact in facts:
+        kind = fact.pop("type")
+        if "probe_id" in fact:
+            fact["id"] = fact["probe_id"]
+        trace.facts[kind].append(fact)
+    return trace.sort()
+
+
 def read_trace(path):
+    if path.endswith(".ct"):
+        return read_compact(path)
     return read_ctf(path) if os.path.isdir(path) else read_json_lines(path)
 
 
