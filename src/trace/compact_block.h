@@ -21,9 +21,9 @@ struct compact_packer {
 };
 
 struct compact_source {
-	unsigned id;
 	const uint8_t *data;
 	size_t size;
+	unsigned id;
 	bool may_be_left_out; /* if all of it is zero */
 };
 

@@ -24,11 +24,10 @@ static inline size_t compact_hash(const struct compact_encoder *e, uint64_t key,
 
 static uint32_t compact_thread_find(struct compact_encoder *e, uint64_t tid)
 {
-	const size_t size = COMPACT_THREADS_MAX * 2;
-	size_t at = compact_hash(e, tid, size);
+	size_t at = compact_hash(e, tid, COMPACT_THREAD_TABLE);
 	uint32_t index = e->model.nr_threads;
 
-	for (;; at = (at + 1) & (size - 1)) {
+	for (;; at = (at + 1) & (COMPACT_THREAD_TABLE - 1)) {
 		uint64_t entry = e->thread_table[at];
 		uint32_t found = (uint32_t)entry;
 

@@ -13,7 +13,8 @@
 #include "base/bytes.h"
 #include "trace/compact_model.h"
 
-#define COMPACT_TABLE (COMPACT_ITEMS_MAX * 2)
+#define COMPACT_TABLE        ((size_t)COMPACT_ITEMS_MAX * 2)
+#define COMPACT_THREAD_TABLE ((size_t)COMPACT_THREADS_MAX * 2)
 
 /* Coroutines whose index goes to one of the two parts of COMPACT_INDEX_LOW and _HIGH. */
 struct compact_indexes {
@@ -35,7 +36,7 @@ struct compact_encoder {
 	struct bytes columns[NR_COMPACT_COLUMNS]; /* those that are not arrays above */
 	/* Open addressing: the round in the upper half, the index in the lower. */
 	uint64_t table[COMPACT_TABLE];
-	uint64_t thread_table[COMPACT_THREADS_MAX * 2];
+	uint64_t thread_table[COMPACT_THREAD_TABLE];
 	uint64_t seed;
 	uint64_t round; /* entries of earlier blocks do not count */
 	struct compact_model model;
