@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -413,6 +414,52 @@ static void a_save_announces_the_size_that_the_file_will_have(void)
 	close_compact(w, &counts);
 }
 
+/* Takes what is there; returns the number of events. */
+static unsigned take_some(struct trace_reader *r, bool *has_totals, int *rc)
+{
+	struct err err = { 0 };
+	struct trace_item item;
+	unsigned nr = 0;
+
+	while ((*rc = trace_next(r, &item, &err)) > 0) {
+		nr += item.type == TRACE_ITEM_EVENT;
+		*has_totals |= item.type == TRACE_ITEM_TOTALS;
+	}
+	return nr;
+}
+
+static void a_trace_that_grows_is_followed(void)
+{
+	struct trace_writer *w = open_compact(path);
+	int rc, lock = open(path, O_RDONLY);
+	struct trace_counts counts;
+	struct trace_reader *r;
+	struct err err = { 0 };
+	bool has_totals = false;
+	unsigned i;
+
+	CHECK_EQ(flock(lock, LOCK_EX), 0);
+	r = trace_reader_follow(path, &err);
+	CHECK(r && trace_reader_stats(r)->growing);
+	CHECK_EQ(take_some(r, &has_totals, &rc), 0);
+	CHECK_EQ(rc, -EAGAIN);
+	for (i = 0; i < 300; i++) {
+		trace_put_event(w, 0, &events[i]);
+		if (i % 100 != 99)
+			continue;
+		trace_flush(w);
+		CHECK_EQ(take_some(r, &has_totals, &rc), 100);
+		CHECK(rc == -EAGAIN && !has_totals);
+		CHECK_EQ(trace_verdict(trace_reader_stats(r)), TRACE_GROWING);
+	}
+	close_compact(w, &counts);
+	close(lock);
+	CHECK_EQ(take_some(r, &has_totals, &rc), 0);
+	CHECK(rc == 0 && has_totals);
+	CHECK_EQ(trace_verdict(trace_reader_stats(r)), TRACE_COMPLETE);
+	trace_reader_close(r);
+}
+
 static void the_totals_find_room_when_the_file_may_not_grow(void)
 {
 	struct rlimit limit, old;
@@ -466,6 +513,7 @@ int main(void)
 	RUN(a_filter_reads_only_the_blocks_that_it_needs);
 	RUN(a_filter_works_on_a_file_without_an_index);
 	RUN(a_save_announces_the_size_that_the_file_will_have);
+	RUN(a_trace_that_grows_is_followed);
 	RUN(the_totals_find_room_when_the_file_may_not_grow);
 	free(content);
 	unlink(path);
