@@ -122,7 +122,8 @@ def no_gaps(r, counts=None, threads=THREADS):
     s = r.summary
     equal((s["lost"], s["others"]["lost"], s["garbage"]), (0, 0, 0), "lost, lost others, garbage")
     found = numbers(r)
-    equal(len([t for t in found if t < 100]), threads, "threads in the trace")
+    if threads is not None:
+        equal(len([t for t in found if t < 100]), threads, "threads in the trace")
     for thread, seen in found.items():
         if thread >= 100:
             continue
@@ -195,17 +196,21 @@ def earlier_coroutines_are_adopted_and_the_report_knows(dir):
 def it_attaches_and_detaches_twenty_times_under_load(dir):
     p = Program(pace_us=20)
     last = {}
+    suspended = known = 0
     for i in range(20 if not FULL else 200):
         c = Collector(p, dir, "--duration", "0.1")
         r = c.result()
         equal(r.status, 0, r.err)
-        for thread, seen in no_gaps(r).items():
+        # On a loaded machine a thread may not run at all in a round.
+        for thread, seen in no_gaps(r, threads=None).items():
             assert min(seen) > last.get(thread, 0), f"round {i}: {min(seen)} comes after {last[thread]}"
             last[thread] = max(seen)
         sites = {e["id"]: e for e in r.sidecar if e["type"] == "site"}
-        known = [e for e in r.events if not e["is_active"] and e.get("site") in sites]
-        assert len(known) * 10 > len(r.events) * 4, f"round {i}: {len(known)} of {len(r.events)} events have a site"
+        suspended += sum(not e["is_active"] for e in r.events)
+        known += sum(not e["is_active"] and e.get("site") in sites for e in r.events)
+    assert known * 10 > suspended * 8, f"{known} of {suspended} suspensions have a site"
     counts = p.end()
+    equal(sorted(last), sorted(counts), "threads in the traces")
     assert all(counts[t] >= last[t] for t in last), "the program counted less than was traced"
 
 
