@@ -80,6 +80,9 @@ static void search_found(struct frame_search *s, const struct described_type *ty
 		.is_awaiter = s->is_awaiter,
 	};
 
+	/* Without members it says something only as the awaiter of the current co_await. */
+	if (type->rule->role == RULE_AWAIT && !type->nr_lines && s->awaiter < 0)
+		return;
 	if (type->rule->role != RULE_GUARD) {
 		search_add(&s->out->waits, &s->out->nr_waits, &member);
 		return;
@@ -288,7 +291,7 @@ const struct described_frame *described_frames_get(struct described_frames *fram
 	if (!slot)
 		return &none;
 	if (!*slot) {
-		more = reallocarray(frames->list, frames->nr + 1, sizeof(*more));
+		more = reallocarray(frames->list, frames->nr + 1, sizeof(struct described_frame *));
 		if (!more)
 			return &none;
 		frames->list = more;

@@ -74,7 +74,7 @@ static struct described_type *described_make(struct described_types *types,
 	Dwarf_Die target;
 	size_t i;
 
-	more = reallocarray(types->list, types->nr + 1, sizeof(*more));
+	more = reallocarray(types->list, types->nr + 1, sizeof(struct described_type *));
 	if (more)
 		types->list = more;
 	if (!made || !more || !(made->name = strdup(path)) ||

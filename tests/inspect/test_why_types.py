@@ -199,13 +199,35 @@ def test_errors(work):
         common.fail("a missing file: exit %d, %s" % (r.returncode, r.stderr.strip()))
 
 
+def test_places(work):
+    """Descriptions in a directory; and those beside an installed tool."""
+    path = build(work, "rings", "g++", ["-O0", "-g"])
+    folder = os.path.join(work, "folder")
+    os.mkdir(folder)
+    shutil.copy(TYPES, folder)
+    with open(os.path.join(folder, "README"), "w", encoding="utf-8") as f:
+        f.write("not a description\n")
+    installed = os.path.join(work, "bin", "corotracer")
+    os.mkdir(os.path.dirname(installed))
+    shutil.copy(common.TOOL, installed)
+    shipped = os.path.join(os.path.dirname(os.path.realpath(common.TOOL)), "share")
+    shutil.copytree(shipped, os.path.join(work, "share"))
+    with common.Target(path, args=("own", "2")) as target:
+        check_ring("directory", common.why("--types", folder, "-p", str(target.process.pid)), 2)
+    with common.Target(path, args=("cppcoro", "2")) as target:
+        r = subprocess.run([installed, "why", "--json", "-p", str(target.process.pid)], capture_output=True, text=True,
+                           timeout=120, check=False)
+        if '"deadlock"' not in r.stdout:
+            common.fail("an installed tool does not find its descriptions: %s" % r.stderr)
+
+
 def main():
     if not shutil.which("g++"):
         print("no g++ here")
         return 77
     with tempfile.TemporaryDirectory() as work:
         for test in (test_errors, test_rings, test_family, test_exit_status, test_core, test_kinds, test_holders,
-                     test_threads, test_clean, test_asio):
+                     test_places, test_threads, test_clean, test_asio):
             print(test.__name__)
             test(work)
     print("%d faults" % len(common.faults))
