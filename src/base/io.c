@@ -49,18 +49,22 @@ ssize_t io_write(int fd, const void *buf, size_t size)
 	return put < 0 ? -errno : put;
 }
 
-ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(void))
+#define IO_WAIT_MS 100
+
+ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(unsigned waited_ms))
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	unsigned waited_ms = 0;
 	int ready;
 
 	/*
 	 * The descriptor may be shared with other processes, so O_NONBLOCK must not be set on it.
 	 */
-	while ((ready = poll(&p, 1, 100)) <= 0) {
+	while ((ready = poll(&p, 1, IO_WAIT_MS)) <= 0) {
 		if (ready < 0 && errno != EINTR)
 			break; /* write() reports the error */
-		if (stop())
+		waited_ms += IO_WAIT_MS;
+		if (stop(waited_ms))
 			return -ECANCELED;
 	}
 	/* A pipe that polls writable takes PIPE_BUF bytes without blocking. */

@@ -21,7 +21,7 @@ ssize_t io_write(int fd, const void *buf, size_t size);
  * As io_write(), for a reader that may stop reading: never blocks in the kernel.  While it waits,
  * it calls @stop every 100 ms and returns -ECANCELED if @stop returns true.
  */
-ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(void));
+ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(unsigned waited_ms));
 
 /*
  * True if another open file description holds an exclusive flock on the file of @fd.  The test

@@ -8,6 +8,10 @@
 #include <sys/utsname.h>
 
 #include "base/monotonic.h"
+#include "process/signals.h"
+
+/* A reader that takes nothing for so long after a request to stop does not get the rest. */
+#define READER_MS 2000
 
 /* ---- description of the run ---------------------------------------------- */
 
@@ -119,12 +123,15 @@ static void record_put_totals(struct record *r, const struct collector_result *r
 
 /*
  * Makes the writer stop waiting for a slow reader of a pipe.  Signals are blocked during the
- * wait and pending until the main loop reads them.
+ * wait and pending until the main loop reads them.  After one that it has read, the reader has a
+ * while to take the rest.
  */
-static bool stop_is_pending(void)
+static bool stop_is_wanted(unsigned waited_ms)
 {
 	sigset_t pending;
 
+	if (signals_stop_was_read() && waited_ms >= READER_MS)
+		return true;
 	return sigpending(&pending) == 0 &&
 	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
 		sigismember(&pending, SIGHUP) == 1);
@@ -138,7 +145,7 @@ static int record_open_writer(struct record *r, struct err *err)
 		.format = r->place.format,
 		.fd = r->place.fd,
 		.has_sidecar = r->place.is_file,
-		.stop = r->place.is_file ? NULL : stop_is_pending,
+		.stop = r->place.is_file ? NULL : stop_is_wanted,
 		.run = describe_run(r, 0, &uts),
 	};
 

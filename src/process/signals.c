@@ -162,6 +162,13 @@ static bool is_request(int sig)
 	return sig == SIGINT || sig == SIGTERM || sig == SIGHUP;
 }
 
+static bool stop_was_read;
+
+bool signals_stop_was_read(void)
+{
+	return stop_was_read;
+}
+
 void signals_serve(struct signals *s, uint64_t now_ns)
 {
 	struct signalfd_siginfo info;
@@ -176,7 +183,7 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 			continue;
 		}
 		if (is_request(sig) && sigismember(&s->unwanted, sig) != 1) {
-			s->asked_to_stop = true;
+			s->asked_to_stop = stop_was_read = true;
 			s->stop_signal = sig;
 		}
 		/* From a terminal: such a signal always goes to the whole group. */

@@ -63,6 +63,9 @@ bool signals_kept(struct signals *s);
 /* Read pending signals.  Never blocks. */
 void signals_serve(struct signals *s, uint64_t now_ns);
 
+/* True if a signal that asks to stop was read: by the one collector of this process. */
+bool signals_stop_was_read(void);
+
 /* Forward due signals to @program; returns when the next one is due (UINT64_MAX: none). */
 uint64_t signals_pass_on(struct signals *s, pid_t program, uint64_t now_ns);
 

@@ -49,7 +49,7 @@ struct compact_writer {
 	uint32_t nr_lanes;
 	int fd;
 	bool is_file;
-	bool (*stop)(void);
+	bool (*stop)(unsigned waited_ms);
 	char *path;
 	uint64_t end;      /* of the file */
 	uint64_t reserved; /* space is reserved up to here; UINT64_MAX: not possible */

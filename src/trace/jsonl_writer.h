@@ -66,8 +66,11 @@ struct jsonl_writer {
 	int fd;
 	int error; /* negative errno of the failed write; 0: no failure */
 	bool cut;  /* the output ends inside a line that could not be truncated */
-	/* For a pipe: returns true to stop waiting for its reader.  NULL: always wait. */
-	bool (*stop)(void);
+	/*
+	 * For a pipe: returns true to stop waiting for its reader, which took nothing for so long.
+	 * NULL: always wait.
+	 */
+	bool (*stop)(unsigned waited_ms);
 	/*
 	 * Called with @before_ctx before a full buffer is written out by jsonl_put(); may be
 	 * NULL.

@@ -109,7 +109,7 @@ struct trace_output {
 	 */
 	int fd;
 	bool has_sidecar; /* jsonl: also write PATH.meta; without it only transitions are stored */
-	bool (*stop)(void); /* jsonl, ct: see jsonl_writer.h */
+	bool (*stop)(unsigned waited_ms); /* jsonl, ct: see jsonl_writer.h */
 	/*
 	 * ctf: for the metadata, which other tools read.  trace_put_run() gets the same data
 	 * and more.

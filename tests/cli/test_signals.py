@@ -166,7 +166,6 @@ def a_reader_that_does_not_read_cannot_keep_the_tool(dir):
     reader, writer = os.pipe()
     p = popen(TOOL, "run", "--json", "-o", "-", "--", TARGET, "events", 100, 400, 50, stdout=writer)
     wait_until(lambda: not select.select([], [writer], [], 0)[1], "a full pipe")
-    time.sleep(1)  # by then the tool waits for the reader
     p.send_signal(signal.SIGTERM)
     wait_until(lambda: p.poll() is not None, "the tool's end")
     s = json.loads(p.stderr.read().splitlines()[-1])
