@@ -293,6 +293,7 @@ static int why_check_sample(struct why_options *o)
 	o->sample.json = o->json;
 	o->sample.all = o->all;
 	o->sample.stacks = o->stacks;
+	o->sample.types = o->types;
 	return o->sample.period_ns ? why_sample_check(&o->sample) : EXIT_OK;
 }
 

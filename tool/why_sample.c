@@ -11,6 +11,7 @@
 #include "base/monotonic.h"
 #include "cmd.h"
 #include "inspect/sampler.h"
+#include "why_types.h"
 
 #define FAILURES_MAX 10 /* in succession */
 #define RATE_MIN     0.001
@@ -175,9 +176,16 @@ int why_sample(pid_t pid, const struct why_sample_options *o, bool *has_exited)
 		.run = { .pid = pid, .has_stacks = o->stacks },
 	};
 	struct err err = { 0 };
+	struct type_rules *rules = why_types_load(o->types, &err);
 	sigset_t before;
 	int rc;
 
+	if (!rules) {
+		message_error("why", &err);
+		*has_exited = false;
+		return EXIT_FAILED;
+	}
+	s.sampler.rules = rules;
 	s.sampler.profile = &s.profile;
 	s.run.profile = &s.profile;
 	sigemptyset(&s.signals);
@@ -197,5 +205,6 @@ int why_sample(pid_t pid, const struct why_sample_options *o, bool *has_exited)
 	}
 	sampler_close(&s.sampler);
 	wait_profile_release(&s.profile);
+	type_rules_free(rules);
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }

@@ -20,6 +20,7 @@ struct why_sample_options {
 	/* Those of a single look. */
 	const char *html;
 	bool json, all, stacks;
+	const char *types; /* descriptions of the user */
 };
 
 /*

@@ -52,6 +52,8 @@ static int sampler_learn_program(struct sampler *s, struct err *err)
 	sampler_forget_program(s);
 	s->in = inspection_new(&s->image, err);
 	s->modules = sampler_modules_hash(&s->image);
+	if (s->in)
+		s->in->rules = s->in->tokio.rules = s->rules;
 	return s->in ? 0 : err->code;
 }
 

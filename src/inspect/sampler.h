@@ -20,8 +20,9 @@
 #include "inspect/wait_profile.h"
 
 struct sampler {
-	struct wait_profile *profile; /* set by the caller */
-	bool may_stop;                /* set by the caller: see inspection.h */
+	struct wait_profile *profile;   /* set by the caller */
+	bool may_stop;                  /* set by the caller: see inspection.h */
+	const struct type_rules *rules; /* set by the caller: likewise */
 	pid_t pid;
 	struct process_image image;
 	struct inspection *in;

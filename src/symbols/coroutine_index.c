@@ -8,7 +8,7 @@
 
 #include "symbols/coroutine_layout.h"
 
-#define INDEX_FORMAT    1u
+#define INDEX_FORMAT    2u
 #define INDEX_SYMBOLS   (1u << 20)
 #define INDEX_FIELDS    4096u
 #define INDEX_POINTS    4096u
@@ -19,7 +19,7 @@
 bool coro_index_is_whole(void)
 {
 	return sizeof(struct coro_type) == 112 && sizeof(struct coro_field) == 56 &&
-	       sizeof(struct coro_point) == 40;
+	       sizeof(struct coro_point) == 48;
 }
 
 /* ---- write ----------------------------------------------------------------------- */
@@ -53,9 +53,13 @@ static bool index_put_field(struct bytes *out, const struct coro_field *f)
 	       index_put_text(out, f->owner) && index_put_text(out, f->root_type);
 }
 
-static bool index_put_point(struct bytes *out, const struct coro_point *p)
+/* The code is near the function, and may be before it. */
+static bool index_put_point(struct bytes *out, const struct coro_point *p, uint64_t resume)
 {
+	uint64_t away = p->addr - resume;
+
 	bytes_add_varint(out, p->index);
+	bytes_add_varint(out, p->addr ? (away << 1 ^ -(away >> 63)) + 1 : 0);
 	bytes_add_varint(out, p->line);
 	bytes_add_varint(out, p->is_initial);
 	return index_put_text(out, p->file) && index_put_text(out, p->awaits);
@@ -83,7 +87,7 @@ static bool index_put_layout(struct bytes *out, const struct coro_type *t)
 		ok = index_put_field(out, &t->fields[i]);
 	bytes_add_varint(out, t->nr_points);
 	for (i = 0; ok && i < t->nr_points; i++)
-		ok = index_put_point(out, &t->points[i]);
+		ok = index_put_point(out, &t->points[i], t->resume);
 	return ok;
 }
 
@@ -209,10 +213,23 @@ static void index_take_field(struct index_cursor *c, struct coro_field *f)
 static void index_take_point(struct index_cursor *c, struct coro_point *p)
 {
 	p->index = index_take_number(c, UINT64_MAX);
+	p->addr = index_take_number(c, UINT64_MAX); /* see coro_index_settle() */
 	p->line = (uint32_t)index_take_number(c, UINT32_MAX);
 	p->is_initial = index_take_number(c, 1);
 	p->file = index_take_copy(c);
 	p->awaits = index_take_copy(c);
+}
+
+void coro_index_settle(struct coro_type *type)
+{
+	size_t i;
+
+	for (i = 0; i < type->nr_points; i++) {
+		uint64_t away = type->points[i].addr;
+
+		if (away)
+			type->points[i].addr = type->resume + ((away - 1) >> 1 ^ -((away - 1) & 1));
+	}
 }
 
 static void index_take_lists(struct index_cursor *c, struct coro_type *t)

@@ -40,6 +40,9 @@ struct coro_index {
 /* False if the structs have members that an entry does not have. */
 bool coro_index_is_whole(void);
 
+/* Points of a type from an entry are relative to its function: @type has type->resume now. */
+void coro_index_settle(struct coro_type *type);
+
 /* Append @index as the content of an entry.  False: it has something that no entry may have. */
 bool coro_index_put(const struct coro_index *index, const char *build_id, struct bytes *out);
 

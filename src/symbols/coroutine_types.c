@@ -164,6 +164,8 @@ static int coro_types_add_resume(struct coro_types *types, size_t base,
 	e->type.function = strdup(symbol->function);
 	e->type.resume = addr;
 	e->type.code_end = addr + symbol->size;
+	if (e->has_cached)
+		coro_index_settle(&e->type);
 	e->type.module = types->nr_modules - 1;
 	if (!e->type.function || u64map_put(&types->by_resume, addr, types->nr + 1) < 0 ||
 	    !(first = u64map_at(&types->by_base, base))) {

@@ -127,7 +127,7 @@ static void make_entry(struct bytes *out, size_t nr)
 	};
 	static struct coro_point points[] = {
 		{ .index = 2, .file = "a.cpp", .line = 7, .is_initial = true },
-		{ .index = 4, .file = "a.cpp", .line = 9, .awaits = "Wait" },
+		{ .index = 4, .addr = 4096, .file = "a.cpp", .line = 9, .awaits = "Wait" },
 	};
 	struct coro_type type = { .has_layout = true,
 				  .has_index = true,

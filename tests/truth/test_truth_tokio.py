@@ -97,6 +97,9 @@ def numbers_of_why_are_those_of_a_tokio_program(dir):
             why_says_when_tokio_timers_are_due(n, (time.monotonic_ns() - start) // 1000000)
             why_names_the_descriptors_of_tokio_tasks(n, target.descriptors)
             why_shows_the_branches_of_tokio_tasks(n)
+            for i, group in enumerate(n.output["groups"]):
+                for k, _ in enumerate((group["waits_for"] or {}).get("objects", [])):
+                    n.within(f"groups[{i}].waits_for.objects[{k}].waiters", 1, group["count"])
             compare_rest(n, target, counts)
             n.done()
 
