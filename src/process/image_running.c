@@ -433,7 +433,10 @@ static int running_check_rights(struct image_running *r, struct err *err)
 	char byte;
 	int rc = target_read(&r->target, 0, &byte, 1, err);
 
-	return rc == -EPERM || rc == -ESRCH ? rc : 0;
+	if (rc == -EPERM || rc == -ESRCH)
+		return rc;
+	*err = (struct err){ 0 };
+	return 0;
 }
 
 static int running_check_machine(struct process_image *image, struct err *err)

@@ -590,10 +590,12 @@ static void put_at(const struct emit *e, const struct desc_frame *f, const struc
 static void put_scalar(const struct emit *e, const struct desc_frame *f,
 		       const struct desc_field *field, FILE *out)
 {
-	static const char *const names[] = { "put8",  "put16",     "put32",
-					     "put64", "put_float", "put_double" };
-	static const char *const casts[] = { "(uint8_t)",  "(uint16_t)", "(uint32_t)",
-					     "(uint64_t)", "",           "" };
+	static const char *const names[NR_PUTS] = { "put8",     "put16",     "put32",
+						    "put64",    "put_float", "put_double",
+						    "put_text", "put_zeros" };
+	static const char *const casts[NR_PUTS] = {
+		"(uint8_t)", "(uint16_t)", "(uint32_t)", "(uint64_t)", "", "", "", ""
+	};
 	enum put put = put_of(field);
 
 	if (field->is_array)

@@ -34,7 +34,7 @@ def check_true(frames, windows=()):
                 assert not inside, f"{call} of {until - since} ns is in the interval of {f}"
     for f in measured(frames, DELTA):
         assert not f["moved"], f"counters of two threads: {f}"
-        assert f[DELTA] >= 0.9 * BURN, f"too little: {f}"
+        assert f[DELTA] >= BURN / 2, f"too little: {f}"  # two clocks of the kernel, which disagree on a busy machine
         if f["took_duration"] is not None:
             assert f[DELTA] <= f["took_duration"] * 1.05 + 1_000_000, f"more than wall time: {f}"
 
@@ -110,7 +110,7 @@ def threads_that_come_and_go_count_for_themselves(dir):
         frames = works(a.file)
         check_true(frames)
         assert len(measured(frames, DELTA)) >= 12, f"measured: {len(measured(frames, DELTA))} of 15"
-        assert all(f[DELTA] < 3 * BURN for f in measured(frames, DELTA)), frames
+        assert all(f[DELTA] < 3 * BURN + 20_000_000 for f in measured(frames, DELTA)), frames
         end(p)
 
 
