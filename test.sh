@@ -60,7 +60,7 @@ if [ $quick = no ]; then
 	fi
 fi
 
-jobs=$(($(nproc) * 2)) # many tests mostly sleep
+jobs=$(($(nproc) + 1)) # some tests mostly sleep
 logs=()
 status=0
 lean=(-DCOROTRACER_LEAN=ON) # builds only the programs of the tests that run
