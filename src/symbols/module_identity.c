@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -78,6 +79,21 @@ static bool identity_add_file(int fd, const char *name, uint64_t *hash)
 }
 
 /*
+ * The search leaves an ELF handle in the module whose descriptor libdwfl does not know yet: it
+ * takes it for 0 and closes that, our standard input.
+ */
+static void identity_release_probe(struct module_file *probe)
+{
+	int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	module_file_release(probe);
+	if (input < 0)
+		return;
+	dup2(input, STDIN_FILENO);
+	close(input);
+}
+
+/*
  * Add the debug file that libdwfl would use.  Searching it changes the module in a way that only
  * libdwfl can go on from: the search uses a module of its own.
  */
@@ -95,7 +111,7 @@ static bool identity_add_debug_file(const struct module_file *f, uint64_t *hash)
 	if (is_good)
 		fd = module_find_debug_file(&probe, &name);
 	is_good = is_good && identity_add_file(fd, name, hash);
-	module_file_release(&probe);
+	identity_release_probe(&probe);
 	if (fd >= 0)
 		close(fd);
 	free(name);
