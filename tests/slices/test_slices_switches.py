@@ -35,7 +35,6 @@ def switch_lines(trace):
 
 def check_slices(slices, lines):
     """Each slice has exactly the switches that the kernel counted for its thread, and the rest is processor time."""
-    worst, total = 0, 0
     for s in slices:
         inside = [l for l in lines if l["tid"] == s["tid"] and s["from"] <= l["from_ts"] and l["to_ts"] <= s["to"]]
         states = [l["state"] for l in inside]
@@ -46,11 +45,8 @@ def check_slices(slices, lines):
             most = states.count(state) + len(outside)
             assert states.count(state) <= counted <= most, (state, s, inside, outside)
         away = sum(l["to_ts"] - l["from_ts"] for l in inside)
-        total += s["cpu"]
-        worst += abs(s["to"] - s["from"] - away - s["cpu"])
-    # The kernel's clock of a thread has no interrupts in it, and a virtual machine may be stopped.
-    assert worst < total / 10 + 5 * MS, f"processor time differs by {worst} of {total} ns"
-    return total
+        # The rest of the slice is processor time; interrupts and a stop of the virtual machine are in it, too.
+        assert s["to"] - s["from"] - away >= s["cpu"] - MS, (s, away)
 
 
 def check_order(lines):
