@@ -159,7 +159,7 @@ class Client:
     def wait_until_nothing_comes(self):
         """All buffers on the way are full, and the other side waits for this client."""
         there, same = 0, 0
-        while not there or same < 30:
+        while not there or same < 100:
             time.sleep(0.01)
             now = struct.unpack("i", fcntl.ioctl(self.socket, termios.FIONREAD, b"1234"))[0]
             there, same = now, same + 1 if now == there else 0
