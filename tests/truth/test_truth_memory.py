@@ -182,11 +182,15 @@ def mem_check_counts_records(n, raw, path):
 
 @check
 def mem_check_counts_threads(n, raw):
+    """Numbers rise; a thread that was killed before its first record has one and is not listed."""
+    last = -1
     equal([row["id"] for row in n.output["threads"]], sorted(raw.threads, key=raw.threads.index), "threads")
     for i, row in enumerate(n.output["threads"]):
         mine = [r for r in raw.records if r["thread"] == row["id"]]
+        n.within(f"threads[{i}].number", last + 1, i + 8)
+        last = row["number"]
         n.equal_all(f"threads[{i}]", {
-            "number": i, "id": row["id"], "reads": sum(r["kind"] == READ for r in mine),
+            "id": row["id"], "reads": sum(r["kind"] == READ for r in mine),
             "writes": sum(r["kind"] == WRITE for r in mine), "annotations": sum(r["kind"] in (ADD, REMOVE) for r in mine)})
 
 
