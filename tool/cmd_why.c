@@ -221,7 +221,7 @@ static const struct opt options[] = {
 	  OPT_REAL(struct why_options, hang_ns, 0.1, 86400, 1e9) },
 	{ 0, "after", "S", "CMD: look S seconds after the start",
 	  OPT_REAL(struct why_options, after_ns, 0.1, 86400, 1e9) },
-	{ 0, "sample", "N/s", "look so often, and print where tasks spend their time",
+	{ 0, "sample", "N/s", "look N times per second, print where tasks spend their time",
 	  OPT_CALL(struct why_options, sample.period_ns, why_sample_parse_rate) },
 	{ 0, "duration", "S", "--sample: for S seconds (default: until Ctrl-C or its end)",
 	  OPT_REAL(struct why_options, sample.duration_ns, 0.001, 1e6, 1e9) },

@@ -91,7 +91,7 @@ static int span_add(struct switch_times *s, uint64_t tid, const struct switch_sp
 		return -ENOMEM;
 	last = t->nr ? &t->list[t->nr - 1] : NULL;
 	if (last && span->from_ts < last->to_ts)
-		return 0; /* not in order: no trace of ours */
+		return 0; /* not in order: another tool wrote it */
 	if (last && spans_fit(last, span, s->span_ns)) {
 		span_join(last, span);
 		return 0;

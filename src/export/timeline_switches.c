@@ -73,7 +73,7 @@ int timeline_add_switch(struct timeline *tl, const struct trace_switch *s)
 	t = &tl->threads[thread];
 	switches_make_track(tl, t);
 	if (s->from_ts < t->away.last_ts)
-		return 0; /* not in order: no trace of ours */
+		return 0; /* not in order: another tool wrote it */
 	is_preempted = !strcmp(s->state, TRACE_SWITCH_PREEMPTED);
 	mark_init(tl, &m, is_preempted ? WORD_PREEMPTED : WORD_BLOCKED, CATEGORY_PROCESSOR);
 	arg_number(&m, KEY_THREAD, s->tid);

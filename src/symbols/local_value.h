@@ -71,7 +71,7 @@ void local_text_read(struct local_reader *r, struct local_node *node, uint64_t a
 void local_value_add_at(struct local_reader *r, const char *name, Dwarf_Die *type,
 			const struct local_bytes *bytes, unsigned depth);
 
-/* As local_value_add_at(), for @count objects one after the other; adds at most so many. */
+/* As local_value_add_at(), for @count objects in a row; adds no more than its limit. */
 void local_value_add_elements(struct local_reader *r, Dwarf_Die *type,
 			      const struct local_bytes *bytes, uint64_t count, unsigned depth);
 
