@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "mem.h"
 #include "memory/format/record_filter.h"
@@ -62,6 +63,8 @@ bool mem_parse_range(void *select, const struct opt_use *use)
 static int run_mem(int argc, char **argv)
 {
 	const struct command *sub;
+	struct nearest_word near;
+	size_t i;
 
 	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		command_help_print(&command_mem);
@@ -71,7 +74,14 @@ static int run_mem(int argc, char **argv)
 	if (sub)
 		return command_start(sub, argc - 1, argv + 1);
 	message_print("mem", "unknown command '%s'", argv[1]);
-	fputs("hint: see 'corotracer help mem'\n", stderr);
+	nearest_word_begin(&near, argv[1], strlen(argv[1]));
+	for (i = 0; command_mem.subs[i]; i++)
+		nearest_word_offer(&near, command_word(command_mem.subs[i]));
+	if (near.best)
+		fprintf(stderr, "hint: did you mean 'mem %s'?  See 'corotracer help mem'\n",
+			near.best);
+	else
+		fputs("hint: see 'corotracer help mem'\n", stderr);
 	return EXIT_USAGE;
 }
 

@@ -170,7 +170,7 @@ static int mem_run_collect(struct mem_run_options *q)
 	if (collect_run(&q->config, &result, &err) < 0) {
 		message_error("mem run", &err);
 		collect_result_release(&result);
-		return EXIT_FAILED;
+		return err.exit_status ? err.exit_status : EXIT_FAILED;
 	}
 	complete = is_complete(&result);
 	/*

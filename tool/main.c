@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - the command table and the dispatch. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nearest_word.h"
 #include "cmd.h"
 
 const struct command *const commands[] = {
@@ -61,6 +63,37 @@ static void fill_standard_files(void)
 		close(fd);
 }
 
+/* Text that did not arrive turns success into failure, unless its reader did not want more. */
+static int finish_output(int status)
+{
+	const char *reason;
+
+	errno = 0;
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE || status != EXIT_OK)
+		return status;
+	/* An earlier write may have got the reason. */
+	reason = errno ? strerror(errno) : "an earlier write failed";
+	message_print(NULL, "cannot write to standard output: %s", reason);
+	return EXIT_FAILED;
+}
+
+static void refuse_command(const char *word)
+{
+	struct nearest_word near;
+	size_t i;
+
+	message_print(NULL, "unknown command '%s'", word);
+	nearest_word_begin(&near, word, strlen(word));
+	for (i = 0; commands[i]; i++)
+		nearest_word_offer(&near, commands[i]->name);
+	if (strchr(word, '/') || access(word, F_OK) == 0)
+		fprintf(stderr, "hint: to trace a program: corotracer run -- %s\n", word);
+	else if (near.best)
+		fprintf(stderr, "hint: did you mean '%s'?  See 'corotracer help'\n", near.best);
+	else
+		fputs("hint: see 'corotracer help'\n", stderr);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *cmd;
@@ -72,16 +105,12 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--completion"))
-		return completion_print();
+		return finish_output(completion_print());
 	cmd = command_find(usual_name(argv[1]));
 	if (cmd)
-		return command_start(cmd, argc - 1, argv + 1);
+		return finish_output(command_start(cmd, argc - 1, argv + 1));
 	if (legacy_wanted(argc, argv))
-		return legacy_main(argc, argv);
-	message_print(NULL, "unknown command '%s'", argv[1]);
-	if (strchr(argv[1], '/') || access(argv[1], F_OK) == 0)
-		fprintf(stderr, "hint: to trace a program: corotracer run -- %s\n", argv[1]);
-	else
-		fputs("hint: see 'corotracer help'\n", stderr);
+		return finish_output(legacy_main(argc, argv));
+	refuse_command(argv[1]);
 	return EXIT_USAGE;
 }

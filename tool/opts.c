@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest_word.h"
 #include "cmd.h"
 
 /* ---- values ------------------------------------------------------------------ */
@@ -215,6 +216,23 @@ static enum opt_result opt_refuse(const struct command *cmd, const char *what, c
 	return OPT_BAD;
 }
 
+/* An unknown option @word; its name are the @len bytes after the dashes, none for a letter. */
+static enum opt_result opt_refuse_unknown(const struct command *cmd, const char *word, size_t len)
+{
+	const struct opt *o;
+	struct nearest_word near;
+
+	nearest_word_begin(&near, word + 2, len);
+	for (o = cmd->opts; o && o->name; o++)
+		nearest_word_offer(&near, o->name);
+	if (!near.best)
+		return opt_refuse(cmd, "unknown option", word);
+	message_print(cmd->name, "unknown option '%s'", word);
+	fprintf(stderr, "hint: did you mean '--%s'?  See 'corotracer help %s'\n", near.best,
+		cmd->name);
+	return OPT_BAD;
+}
+
 static const struct opt *opt_find_letter(const struct opt *o, char letter)
 {
 	for (; o && o->name; o++) {
@@ -240,7 +258,7 @@ static enum opt_result opt_parse_word(struct opt_walk *walk, const char *word, v
 		return OPT_HELP;
 	}
 	if (!o || (!is_long && attached && !o->arg))
-		return opt_refuse(walk->cmd, "unknown option", word);
+		return opt_refuse_unknown(walk->cmd, word, is_long ? len - 2 : 0);
 	if (attached && !o->arg)
 		return opt_refuse(walk->cmd, "no value is allowed for", word);
 	if (!attached && o->arg && o->arg[0] != '[') {

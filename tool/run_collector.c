@@ -216,7 +216,7 @@ int session_run(struct session *s)
 			run_summary_json_error(&err);
 		else
 			message_error(session_name(s), &err);
-		return EXIT_FAILED;
+		return err.exit_status ? err.exit_status : EXIT_FAILED;
 	}
 	run_waiting_end();
 	status = session_exit_status(s, &result);

@@ -12,6 +12,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	va_list ap;
 
 	err->code = code;
+	err->exit_status = 0;
 	err->hint[0] = '\0';
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
@@ -26,6 +27,7 @@ int err_errno(struct err *err, const char *fmt, ...)
 	size_t len;
 
 	err->code = -saved;
+	err->exit_status = 0;
 	err->hint[0] = '\0';
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);

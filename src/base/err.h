@@ -20,6 +20,7 @@ struct err {
 	int code; /* a negative errno; 0: no failure */
 	char text[512];
 	char hint[512];
+	int exit_status; /* that a shell has for this failure; 0: none in particular */
 };
 
 /* Record a failure detected by the caller.  Returns @code, so that the caller can return it. */

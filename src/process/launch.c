@@ -44,6 +44,7 @@ static int launch_explain(const char *name, int why, struct err *err)
 
 	errno = why;
 	err_errno(err, "cannot run '%s'", name);
+	err->exit_status = why == ENOENT || why == ENOTDIR ? 127 : 126; /* as a shell's */
 	if (why == ENOENT && strchr(name, ' '))
 		err_hint(err, "the program and its arguments are separate words; without quotes?");
 	else if (why == ENOENT && !strchr(name, '/'))

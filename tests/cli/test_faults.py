@@ -101,12 +101,12 @@ def a_file_size_limit_is_told_and_lines_stay_whole(dir):
 
 @test
 def a_command_that_is_not_there_is_told(dir):
-    refused(["run", "-o", dir + "/t", "--", "no-such-program-here"], 1, "cannot run 'no-such-program-here'", "PATH")
+    refused(["run", "-o", dir + "/t", "--", "no-such-program-here"], 127, "cannot run 'no-such-program-here'", "PATH")
     open(dir + "/plain", "w", encoding="ascii").close()
-    refused(["run", "-o", dir + "/t", "--", dir + "/plain"], 1, "Permission denied", "chmod +x")
+    refused(["run", "-o", dir + "/t", "--", dir + "/plain"], 126, "Permission denied", "chmod +x")
     refused(["run", "-o", dir + "/t"], 2, "no program to run")
     status, _, err = tool("run", "--json", "-o", dir + "/t", "--", "no-such-program-here")
-    equal(status, 1, "status with --json")
+    equal(status, 127, "status with --json")
     contains(json.loads(err)["error"], "cannot run 'no-such-program-here'")
     contains(json.loads(err)["hint"], "PATH")
 
@@ -228,6 +228,27 @@ def commands_and_options_that_are_not_there_are_told(dir):
     refused(["run", "--json=1", "true"], 2, "no value is allowed for")
     refused(["collect", "word"], 2, "unexpected argument")
     refused(["help", "frobnicate"], 2, "unknown command")
+
+
+@test
+def a_mistyped_word_is_answered_with_the_nearest_one(dir):
+    for words, meant in ((["repport"], "'report'"), (["ino"], "'info'"), (["snap"], "'snapshot'"), (["hlep"], "'help'"),
+                         (["mem", "lyaout"], "'mem layout'"), (["report", "--fail-no", "all"], "'--fail-on'"),
+                         (["run", "--jsn", "true"], "'--json'")):
+        refused(words, 2, "unknown", f"did you mean {meant}?")
+    for words in (["xyzzy"], ["r"], ["report", "--x"], ["a" * 5000], ["report", "--" + "j" * 5000]):
+        status, _, err = tool(*words)
+        equal(status, 2, f"status of {words[-1][:9]}")
+        equal("did you mean" in err, False, f"a guess for {words[-1][:9]}")
+
+
+@test
+def text_that_does_not_arrive_is_a_failure(dir):
+    for words in (["help"], ["help", "run"], ["version"], ["--completion"]):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            p = subprocess.run([TOOL, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        equal(p.returncode, 1, f"status of {words}")
+        contains(p.stderr, "cannot write to standard output: ")
 
 
 if __name__ == "__main__":

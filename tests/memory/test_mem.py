@@ -278,7 +278,7 @@ def what_is_wrong_is_said(dir):
     status, _, err = tool("mem", "run", "-o", os.path.join(dir, "no/where"), "--", "true")
     equal(status, 1, "status without a folder")
     status, _, err = tool("mem", "run", "-o", os.path.join(dir, "u"), "--", "/no/such/program")
-    equal(status, 1, "status without a program")
+    equal(status, 127, "status without a program")
     contains(err, "cannot run")
 
 
