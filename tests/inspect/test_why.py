@@ -13,11 +13,15 @@ import sys
 import tempfile
 import time
 
+import programs
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOOL = os.environ["COROTRACER"]
 FULL = os.environ.get("COROTRACER_FULL") == "1"
 COMPILERS = [c for c in ("g++", "clang++-14", "clang++-16", "clang++-19", "clang++") if shutil.which(c)]
 faults = []
+# Processes that sleep until they are killed, and how long they must have slept before a look at them.
+sleepers = {}
 
 
 def fail(what):
@@ -37,22 +41,21 @@ def markers(*sources):
     return found
 
 
-def build(work, program, compiler, flags, libs=()):
-    out = os.path.join(work, "%s-%s-%s" % (program, compiler, abs(hash((tuple(flags), tuple(libs)))) % 10**6))
-    cmd = [compiler, "-std=c++20", *flags, os.path.join(HERE, program + ".cpp"), "-o", out, "-pthread", *libs]
+def build(_, program, compiler, flags, libs=(), inputs=()):
+    """Path of a program that other tests use too: whoever changes it takes a copy."""
+    command = [compiler, "-std=c++20", *flags, os.path.join(HERE, program + ".cpp"), "-pthread", *libs]
     if compiler.startswith("g++"):
-        cmd.insert(2, "-fcoroutines")
-    r = subprocess.run(cmd, capture_output=True, text=True, timeout=300)
-    if r.returncode:
-        print("not built:", " ".join(cmd), r.stderr[:400])
-        return None
-    return out
+        command.insert(2, "-fcoroutines")
+    return programs.compile_program(program, command, inputs)
 
 
 class Target:
-    """A program that has said what to expect, and waits."""
+    """A program that has said what to expect, and sleeps.
 
-    def __init__(self, path, env=None, args=()):
+    @quiet_s: its threads have slept that long; None: they never sleep for long.
+    """
+
+    def __init__(self, path, env=None, args=(), quiet_s=0.06):
         self.expected, self.facts = [], {}
         self.process = subprocess.Popen([path, *args], stdout=subprocess.PIPE, text=True, env=env)
         for line in self.process.stdout:
@@ -63,17 +66,32 @@ class Target:
                 break
             elif len(words) == 2 and words[1].isdigit():
                 self.facts[words[0]] = int(words[1])
+        self.wait_asleep(quiet_s)
+
+    def wait_asleep(self, quiet_s):
+        if quiet_s is not None:
+            programs.wait_asleep(self.process.pid, quiet_s)
+            sleepers[str(self.process.pid)] = quiet_s
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        sleepers.pop(str(self.process.pid), None)
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         self.process.stdout.close()
 
 
+def wait_sleepers(args):
+    """A look that stops the threads wakes them: before the next one they sleep again."""
+    for arg in args:
+        if arg in sleepers:
+            programs.wait_asleep(int(arg), sleepers[arg])
+
+
 def why(*args, status=0):
+    wait_sleepers(args)
     r = subprocess.run([TOOL, "why", "--json", *args], capture_output=True, text=True, timeout=120)
     if r.returncode != status:
         fail("why %s: exit %d: %s" % (" ".join(args), r.returncode, r.stderr.strip()))
@@ -158,14 +176,15 @@ def test_debug_forms(work):
         path = build(work, "stacks", "g++", ["-O2", *form])
         if path:
             look("stacks, g++ " + " ".join(form), path, ("stacks.cpp", "tasks.h"))
-    path = build(work, "stacks", "g++", ["-O2", "-g", "-Wl,--build-id"])
-    subprocess.run(["objcopy", "--only-keep-debug", path, path + ".debug"], check=True)
-    subprocess.run(["objcopy", "--strip-all", "--add-gnu-debuglink=" + path + ".debug", path], check=True)
-    look("stacks, debug link", path, ("stacks.cpp", "tasks.h"))
+    path, linked = build(work, "stacks", "g++", ["-O2", "-g"]), os.path.join(work, "linked")
+    subprocess.run(["objcopy", "--only-keep-debug", path, linked + ".debug"], check=True)
+    subprocess.run(["objcopy", "--strip-all", "--add-gnu-debuglink=" + linked + ".debug", path, linked], check=True)
+    look("stacks, debug link", linked, ("stacks.cpp", "tasks.h"))
 
 
 def test_stripped(work):
-    path = build(work, "stacks", "g++", ["-O2", "-s"])
+    path = os.path.join(work, "no_symbols")
+    subprocess.run(["strip", "-o", path, build(work, "stacks", "g++", ["-O2", "-g"])], check=True)
     with Target(path) as target:
         r = subprocess.run([TOOL, "why", "-p", str(target.process.pid)], capture_output=True, text=True, timeout=60)
         if "has no symbols" not in r.stdout + r.stderr:
@@ -174,14 +193,15 @@ def test_stripped(work):
 
 def test_saved(work):
     """A stripped program is saved, and looked at where its debug files are."""
-    path = build(work, "stacks", "g++", ["-O2", "-g", "-Wl,--build-id"])
+    path = build(work, "stacks", "g++", ["-O2", "-g"])
     lines = markers("stacks.cpp", "tasks.h")
     debug, saved = os.path.join(work, "debug"), os.path.join(work, "saved.core")
     os.mkdir(debug)
-    stripped = path + "-stripped"
+    stripped = os.path.join(work, "stripped")
     subprocess.run(["objcopy", "--only-keep-debug", path, os.path.join(debug, os.path.basename(stripped) + ".debug")], check=True)
     subprocess.run(["objcopy", "--strip-all", path, stripped], check=True)
     with Target(stripped) as target:
+        wait_sleepers([str(target.process.pid)])
         subprocess.run([TOOL, "why", "-p", str(target.process.pid), "--save", saved], check=True, capture_output=True, timeout=60)
         check_stacks("debug-dir", why("-p", str(target.process.pid), "--debug-dir", debug), target, lines)
     check_stacks("saved", why(saved, "--debug-dir", debug), target, lines)
@@ -212,9 +232,9 @@ def test_mini_redis(_):
             for _ in range(50):
                 found = why("-p", str(process.pid))
                 lost = [g for g in found["groups"] if g["verdict"] == "closed-under-waiter"]
-                if sum(g["count"] for g in lost) == 6 and not found["busy"]:
+                if sum(g["count"] for g in lost) == 6 and all(g["confidence"] == "proven" for g in lost):
                     break
-                time.sleep(0.2)
+                programs.wait_asleep(process.pid)
             for label, result in (("live", found), ("saved", save_and_look(process.pid, saved))):
                 lost = [g for g in result["groups"] if g["verdict"] == "closed-under-waiter"]
                 if sum(g["count"] for g in lost) != 6 or any(g["confidence"] != "proven" for g in lost):
@@ -228,15 +248,20 @@ def test_mini_redis(_):
 
 
 def save_and_look(pid, saved):
+    programs.wait_asleep(pid)
     subprocess.run([TOOL, "why", "-p", str(pid), "--save", saved], check=True, capture_output=True, timeout=60)
     return why(saved)
 
 
+def build_library():
+    return programs.compile_program("libinspected.so", ["g++", "-std=c++20", "-O2", "-g", "-fPIC", "-shared",
+                                                        os.path.join(HERE, "library.cpp")])
+
+
 def test_library(work):
-    lib = os.path.join(work, "libinspected.so")
-    subprocess.run(["g++", "-std=c++20", "-O2", "-g", "-fPIC", "-shared", os.path.join(HERE, "library.cpp"), "-o", lib],
-                   check=True, timeout=120)
-    path = build(work, "uses_library", "g++", ["-O2", "-g"], ["-L" + work, "-linspected", "-Wl,-rpath," + work])
+    lib = build_library()
+    where = os.path.dirname(lib)
+    path = build(work, "uses_library", "g++", ["-O2", "-g"], ["-L" + where, "-linspected", "-Wl,-rpath," + where], [lib])
     look("shared library", path, ("library.cpp", "uses_library.cpp"))
 
 
@@ -292,7 +317,7 @@ def test_hidden(work):
     path = build(work, "hidden", "g++", ["-O2", "-g"])
     lines = markers("hidden.cpp")
     for where, most in HIDDEN.items():
-        with Target(path, args=[where]) as target:
+        with Target(path, args=[where], quiet_s=None if where == "queues" else 0.06) as target:
             for options in ((), ("--stacks",)) if FULL or where in ("nowhere", "register", "vector") else ((),):
                 found = why("-p", str(target.process.pid), *options)
                 check_hidden("hidden %s %s" % (where, options), where, found, most[bool(options)])
@@ -311,7 +336,7 @@ def test_restless(work):
     """The program changes while it is read: no crash, no coroutine that is certainly lost."""
     path = build(work, "restless", "g++", ["-O2", "-g"])
     lines = markers("restless.cpp")
-    with Target(path) as target:
+    with Target(path, quiet_s=None) as target:
         for _ in range(100 if FULL else 10):
             found = why("-p", str(target.process.pid))
             for g in found["groups"]:
@@ -322,21 +347,12 @@ def test_restless(work):
                 if len(g["stack"]) > 2:
                     fail("restless: a stack of %d" % len(g["stack"]))
     for _ in range(5):
-        with Target(path, args=["exit"]) as target:
+        with Target(path, args=["exit"], quiet_s=None) as target:
             while target.process.poll() is None:
                 r = subprocess.run([TOOL, "why", "--json", "-p", str(target.process.pid)], capture_output=True, text=True,
                                    timeout=60)
                 if r.returncode not in (0, 1) or (r.returncode == 1 and not r.stderr):
                     fail("restless exit: status %d, %r" % (r.returncode, r.stderr))
-
-
-def wait_blocked(pid):
-    """Until the main thread is blocked in read(2)."""
-    for _ in range(200):
-        with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
-            if f.read().rsplit(")", 1)[1].split()[0] == "S":
-                return
-        time.sleep(0.02)
 
 
 def looks_at_blocked(pid, where):
@@ -374,7 +390,6 @@ def test_blocked(work):
         for how in ("read", "child", "idle") if path else ():
             label = "blocked %s, %s %s" % (how, compiler, " ".join(flags))
             with Target(path, args=(how,)) as target, tempfile.TemporaryDirectory() as where:
-                wait_blocked(target.process.pid)
                 for kind, found in looks_at_blocked(target.process.pid, where):
                     check_blocked("%s, %s" % (label, kind), how, found, target, lines)
 

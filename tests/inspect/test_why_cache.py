@@ -73,6 +73,7 @@ class Cache:
 
 def look(pid, env, *args):
     """Standard output, standard error, seconds of CPU."""
+    common.wait_sleepers([str(pid)])
     before = cpu_s()
     r = subprocess.run([common.TOOL, "why", "--json", *args, "-p", str(pid)], capture_output=True, text=True, env=env,
                        timeout=300, check=False)

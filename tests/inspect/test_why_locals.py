@@ -23,7 +23,7 @@ LOST = ("optimized out", "not in memory", "its suspend point is unknown")
 class Target(common.Target):
     """Also collects the lines `local FUNCTION NUMBER NAME KIND TEXT`."""
 
-    def __init__(self, path):
+    def __init__(self, path, quiet_s=0.06):
         self.expected, self.facts, self.locals = [], {}, []
         self.process = subprocess.Popen([path], stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
@@ -34,9 +34,11 @@ class Target(common.Target):
                 self.expected.append((int(words[1]), words[2:]))
             elif words == ["ready"]:
                 break
+        self.wait_asleep(quiet_s)
 
 
 def run(*args):
+    common.wait_sleepers(args)
     r = subprocess.run([TOOL, "why", *args], capture_output=True, timeout=120, check=False)
     if r.returncode:
         common.fail("why %s: exit %d: %s" % (" ".join(args), r.returncode, r.stderr[-300:]))
@@ -230,9 +232,8 @@ def test_cpp(work):
 
 def test_without_debug(work):
     """Without debug information there are no variables, and the output says so."""
-    built = next(name for name in os.listdir(work) if name.startswith("locals-g++"))
     path = os.path.join(work, "stripped")
-    subprocess.run(["objcopy", "--strip-debug", os.path.join(work, built), path], check=True)
+    subprocess.run(["objcopy", "--strip-debug", common.build(work, "locals", "g++", ["-O2", "-g"]), path], check=True)
     with Target(path) as target:
         text = run("-p", str(target.process.pid), "--locals").decode()
         if "variables unknown" not in text:
@@ -243,7 +244,7 @@ def test_running(work):
     """Variables that change while they are read: all of one moment, or none."""
     path = common.build(work, "twins", "g++", ["-O2", "-g"])
     shown = raced = 0
-    with Target(path) as target:
+    with Target(path, quiet_s=None) as target:
         for _ in range(100 if common.FULL else 10):
             found = json.loads(run("-p", str(target.process.pid), "--locals", "--json"))
             raced += found["changed"] + found["running"]
@@ -270,7 +271,7 @@ def test_rust(work):
         if not path:
             return
         label = "Rust, optimization %d" % optimization
-        with Target(os.path.join(os.path.dirname(path), "locals")) as target, tempfile.TemporaryDirectory() as where:
+        with Target(os.path.join(os.path.dirname(path), "locals"), tokio.QUIET_S) as target, tempfile.TemporaryDirectory() as where:
             pid = str(target.process.pid)
             # The functions have no numbers.
             target.locals = [[w[0], "12" if w[0] == "inner" else "0", *w[1:]] for w in target.locals]

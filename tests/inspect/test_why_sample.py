@@ -15,8 +15,6 @@ import profiles
 import test_why as common
 import test_why_tokio
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-
 
 def run(*args, status=0, **more):
     r = subprocess.run([common.TOOL, "why", *args], capture_output=True, text=True, timeout=120, check=False, **more)
@@ -50,7 +48,7 @@ KNOWN = {("waiting", "sleep_still"), ("waiting", "sleep_in_turns", "client"), ("
 def check_formats(work, program):
     """Each format has the stacks of the program, and 60 coroutines that never move are 60 in each."""
     paths = {}
-    with common.Target(program) as target:
+    with common.Target(program, quiet_s=None) as target:
         for name in ("folded", "pprof", "speedscope"):
             paths[name] = os.path.join(work, "profile." + name)
             r = run("-p", str(target.process.pid), "--sample", "50/s", "--duration", "0.5", "-f", name, "-o", paths[name])
@@ -89,7 +87,7 @@ def check_go(path):
 
 def check_page(work, program):
     path = os.path.join(work, "profile.html")
-    with common.Target(program) as target:
+    with common.Target(program, quiet_s=None) as target:
         r = run("-p", str(target.process.pid), "--sample", "50/s", "--duration", "0.3", "--html", path, "--json")
     if "wrote" not in r.stderr or not os.path.getsize(path) or json.loads(r.stdout)["looks"] < 1:
         common.fail("page: " + r.stderr)
@@ -108,7 +106,7 @@ def patiently(check, *args):
 
 
 def end_by_signal(seconds, program, sig):
-    with common.Target(program) as target:
+    with common.Target(program, quiet_s=None) as target:
         with subprocess.Popen([common.TOOL, "why", "--json", "-p", str(target.process.pid), "--sample", "20/s"],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True) as tool:
             time.sleep(seconds)
@@ -145,7 +143,7 @@ def check_program_end(program):
     expect("end after the time", json.loads(r.stdout)["ended_by"], "duration")
     run("--sample", "20/s", "--", "sh", "-c", "exit 5", status=5)
     run("--sample", "20/s", "--", "sh", "-c", "sleep 0.3; exit 6", status=6)
-    with common.Target(program) as target:
+    with common.Target(program, quiet_s=None) as target:
         target.process.kill()
         target.process.wait()
         run("-p", str(target.process.pid), "--sample", "20/s", status=1)
@@ -200,17 +198,14 @@ def change_under_sampler(seconds, program, library, sampled):
 def check_change(work, sampled):
     """A library is loaded, then another program is executed: the samples go on."""
     program = common.build(work, "executes", "g++", ["-O0", "-g"], ["-ldl"])
-    library = os.path.join(work, "library.so")
-    subprocess.run(["g++", "-std=c++20", "-fcoroutines", "-O0", "-g", "-shared", "-fPIC",
-                    os.path.join(HERE, "library.cpp"), "-o", library], check=True, timeout=120)
-    patiently(change_under_sampler, program, library, sampled)
+    patiently(change_under_sampler, program, common.build_library(), sampled)
 
 
 def check_restless(work):
     """Coroutines, memory, threads and processes come and go; stacks are whole or left out."""
     program = common.build(work, "restless", "g++", ["-O2", "-g"])
     for args in ([], ["die"]):
-        with common.Target(program, args=args) as target:
+        with common.Target(program, args=args, quiet_s=None) as target:
             r = subprocess.run([common.TOOL, "why", "--json", "-p", str(target.process.pid), "--sample", "50/s", "--duration",
                                 "1.5"], capture_output=True, text=True, timeout=120, check=False)
         if r.returncode not in (0, 1) or (r.returncode == 1 and not args):
@@ -247,7 +242,7 @@ def check_tokio(work):
     if not path:
         print("not built: Tokio is not checked")
         return
-    with common.Target(os.path.join(os.path.dirname(path), "sampled")) as target:
+    with common.Target(os.path.join(os.path.dirname(path), "sampled"), quiet_s=None) as target:
         found = sample(target, "--duration", "2")
     looks = found["looks"]
     by = {}

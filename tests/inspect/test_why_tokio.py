@@ -3,14 +3,15 @@
 """`corotracer why` on a Rust program with Tokio that prints what must be found."""
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 
+import programs
 import test_why as common
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join("tokio", "src", "main.rs")
+QUIET_S = 0.4  # longer than the waits of the programs before they are ready
 KINDS = {"leaf": "timer", "answered": "channel", "joined": "task"}
 
 
@@ -19,21 +20,11 @@ def variants():
     return [(2, 0), (2, 3)] if common.FULL else [(2, 0)]
 
 
-def build(work, debug, optimization):
-    env = dict(os.environ, CARGO_TARGET_DIR=os.path.join(work, "target-%d-%d" % (debug, optimization)),
-               CARGO_PROFILE_DEV_DEBUG=str(debug), CARGO_PROFILE_DEV_OPT_LEVEL=str(optimization))
-    where = os.path.join(work, "crate")
-    if not os.path.exists(where):
-        shutil.copytree(os.path.join(HERE, "tokio"), where, ignore=shutil.ignore_patterns("target"))
-    for network in (["--offline"], []):
-        r = subprocess.run(["cargo", "build", "--quiet", *network], cwd=where, env=env, capture_output=True, text=True,
-                           timeout=600, check=False)
-        if not r.returncode:
-            break
-    if r.returncode:
-        print("not built:", r.stderr[-600:])
-        return None
-    return os.path.join(env["CARGO_TARGET_DIR"], "debug", "corotracer-inspected-tokio")
+def build(_, debug, optimization):
+    """The program, beside others of the same crate; None: it cannot be built here."""
+    where = programs.build_crate("tokio-%d-%d" % (debug, optimization), os.path.join(HERE, "tokio"),
+                                 CARGO_PROFILE_DEV_DEBUG=str(debug), CARGO_PROFILE_DEV_OPT_LEVEL=str(optimization))
+    return where and os.path.join(where, "corotracer-inspected-tokio")
 
 
 def markers():
@@ -52,7 +43,7 @@ def check_kinds(label, found, lines):
 
 def look(label, path):
     lines = markers()
-    with common.Target(path) as target:
+    with common.Target(path, quiet_s=QUIET_S) as target:
         found = common.why("-p", str(target.process.pid))
         common.check_stacks(label, found, target, lines)
         common.check_no_alarm(label, found)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 
+import programs
 import test_why as common
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -45,7 +46,7 @@ FAULTS = {"forgotten": ("unreachable", "proven", 2), "cleared": ("ready-not-take
 class Program:
     """The program in one mode, after it has said what there is."""
 
-    def __init__(self, path, *args):
+    def __init__(self, path, *args, quiet_s=0.4):
         self.tasks, self.descriptors = None, {}
         self.process = subprocess.Popen([path, *args], stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
@@ -56,11 +57,15 @@ class Program:
                 self.tasks = int(words[1])
             elif words[0] == "ready":
                 break
+        if quiet_s is not None:
+            programs.wait_asleep(self.process.pid, quiet_s)
+            common.sleepers[str(self.process.pid)] = quiet_s
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        common.sleepers.pop(str(self.process.pid), None)
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         self.process.stdout.close()
@@ -69,23 +74,18 @@ class Program:
         return common.why("-p", str(self.process.pid), *args)
 
 
-def build(work, label, version=None, debug=2, optimization=0, toolchain=None, flags="", source=CRATE):
-    """The program with one version of Tokio; None: it cannot be built here."""
-    crate = os.path.join(work, "crate-" + label)
-    if not os.path.exists(crate):
-        shutil.copytree(source, crate, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
-    if version:
-        path = os.path.join(crate, "Cargo.toml")
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
+def other_version(version):
+    """A change of the manifest: other versions of Tokio and of what it needs."""
+    def edit(text):
         # The other pins are for one version: cargo chooses them.
         text = re.sub(r"(?s)# Not used directly.*?\n\n", "\n", text.replace("=1.38.2", version))
-        text = text.replace('libc = "=0.2.183"', 'libc = "0.2"').replace('"=0.3.31"', '"0.3"')
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-    target = os.path.join(os.environ.get("TOKIO_TARGET", work), "target-" + label)
-    env = dict(os.environ, CARGO_TARGET_DIR=target, RUSTFLAGS=flags,
-               CARGO_PROFILE_DEV_DEBUG=str(debug), CARGO_PROFILE_DEV_OPT_LEVEL=str(optimization))
+        return text.replace('libc = "=0.2.183"', 'libc = "0.2"').replace('"=0.3.31"', '"0.3"')
+    return edit
+
+
+def build(_, label, version=None, debug=2, optimization=0, toolchain=None, flags="", source=CRATE):
+    """The program with one version of Tokio; None: it cannot be built here."""
+    env = {"RUSTFLAGS": flags, "CARGO_PROFILE_DEV_DEBUG": str(debug), "CARGO_PROFILE_DEV_OPT_LEVEL": str(optimization)}
     if toolchain:
         # The newest cargo with another compiler: an old cargo wants another index.
         r = subprocess.run(["rustup", "which", "--toolchain", toolchain, "rustc"], capture_output=True, text=True,
@@ -94,17 +94,8 @@ def build(work, label, version=None, debug=2, optimization=0, toolchain=None, fl
             print("no compiler here:", toolchain)
             return None
         env["RUSTC"] = r.stdout.strip()
-    for network in (["--offline"], []):
-        try:
-            r = subprocess.run(["cargo", "build", "--quiet", *network], cwd=crate, env=env, capture_output=True,
-                               text=True, timeout=900, check=False)
-        except subprocess.TimeoutExpired:
-            print("not built:", label, "in 15 minutes")
-            return None
-        if not r.returncode:
-            return os.path.join(target, "debug", "corotracer-inspected-" + os.path.basename(source).replace("tokio_", ""))
-    print("not built:", label, r.stderr[-600:])
-    return None
+    where = programs.build_crate("tasks-" + label, source, other_version(version) if version else None, **env)
+    return where and os.path.join(where, "corotracer-inspected-" + os.path.basename(source).replace("tokio_", ""))
 
 
 def group_of(found, function):
@@ -222,7 +213,7 @@ def look_faults(label, path, core=False):
 def look_calm(label, path):
     """Nothing is proven, and nothing is strong, where nothing is wrong: idle, and under load."""
     for mode in ("calm", "busy"):
-        with Program(path, mode) as program:
+        with Program(path, mode, quiet_s=None) as program:
             for _ in range(LOOKS):
                 for g in program.look()["groups"]:
                     if g["confidence"] not in ("none", "suspect"):

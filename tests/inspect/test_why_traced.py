@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 
+import programs
 import test_why as common
 
 TREE = os.path.join(common.HERE, "..", "..")
@@ -31,6 +32,7 @@ class Traced:
             if len(words) == 2 and words[1].isdigit():
                 self.facts[words[0]] = int(words[1])
         self.pid = self.facts["pid"]
+        programs.wait_asleep(self.pid)
 
     def __enter__(self):
         return self
@@ -104,13 +106,12 @@ def test_cpp(work):
 
 
 def test_c(work):
-    program = os.path.join(work, "traced_c")
     library = os.path.join(BUILD, "sdk", "c", "libcorotracer.a")
     if not os.path.exists(library):
         print("no library of the C SDK")
         return
-    subprocess.run(["gcc", "-g", "-I", os.path.join(TREE, "include"), os.path.join(common.HERE, "traced.c"), library, "-o",
-                    program, "-pthread"], check=True)
+    program = programs.compile_program("traced_c", ["gcc", "-g", "-I", os.path.join(TREE, "include"),
+                                                    os.path.join(common.HERE, "traced.c"), library, "-pthread"], [library])
     with Traced(work, program) as traced:
         found = common.why("-p", str(traced.pid))
         check_collector("C", found, traced, NR + 1, 0)
@@ -130,20 +131,12 @@ def test_rust(work):
     """Needs Tokio built with its types: minutes."""
     if not common.FULL or not shutil.which("cargo"):
         return
-    where = os.path.join(work, "crate")
-    shutil.copytree(os.path.join(common.HERE, "traced_tokio"), where)
-    manifest = os.path.join(where, "Cargo.toml")
-    with open(manifest, encoding="utf-8") as f:
-        text = f.read().replace('"@SDK@"', '"%s"' % os.path.abspath(os.path.join(TREE, "sdk", "rust")))
-    with open(manifest, "w", encoding="utf-8") as f:
-        f.write(text)
-    target = os.environ.get("TRACED_TOKIO_TARGET", os.path.join(work, "target"))
-    r = subprocess.run(["cargo", "build", "--quiet", "--offline"], cwd=where, capture_output=True, text=True, timeout=900,
-                       check=False, env=dict(os.environ, CARGO_TARGET_DIR=target))
-    if r.returncode:
-        print("not built:", r.stderr[-400:])
+    sdk = os.path.abspath(os.path.join(TREE, "sdk", "rust"))
+    target = programs.build_crate("traced", os.path.join(common.HERE, "traced_tokio"),
+                                  lambda text: text.replace('"@SDK@"', '"%s"' % sdk))
+    if not target:
         return
-    with Traced(work, os.path.join(target, "debug", "corotracer-traced-tokio")) as traced:
+    with Traced(work, os.path.join(target, "corotracer-traced-tokio")) as traced:
         found = common.why("-p", str(traced.pid))
         check_collector("Rust", found, traced, NR, NR)
         check("Rust", "coroutines", found["coroutines"], NR)

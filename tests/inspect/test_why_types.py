@@ -15,16 +15,6 @@ SOURCES = ("rings.cpp", "tasks.h", "cppcoro_names.h")
 HOUR_MS = 3600 * 1000
 
 
-built = {}
-
-
-def build(work, program, compiler, flags):
-    key = (program, compiler, *flags)
-    if key not in built:
-        built[key] = common.build(work, program, compiler, flags)
-    return built[key]
-
-
 def why(*args, status=0):
     return common.why("--types", TYPES, *args, status=status)
 
@@ -60,7 +50,7 @@ def look(label, path, args, sources=SOURCES, confidence="proven"):
 
 def test_rings(work):
     for compiler, flags in (("g++", ["-O0", "-g"]), ("g++", ["-O2", "-g"]), ("clang++", ["-O0", "-g"])):
-        path = build(work, "rings", compiler, flags) if shutil.which(compiler) else None
+        path = common.build(work, "rings", compiler, flags) if shutil.which(compiler) else None
         if not path:
             continue
         all_args = [("own", "2"), ("own", "5"), ("cppcoro", "2"), ("cppcoro", "5"), ("family",), ("again",), ("released",),
@@ -75,7 +65,7 @@ def test_rings(work):
 
 def test_family(work):
     """A parent that holds the lock of its child; one that awaits several is not certain."""
-    path = build(work, "rings", "g++", ["-O0", "-g"])
+    path = common.build(work, "rings", "g++", ["-O0", "-g"])
     found = look("family", path, ("family",))
     member = found["rings"][0]["members"][0]
     if (member["function"], member["holder_function"]) != ("child_locks", "parent_locks"):
@@ -84,7 +74,7 @@ def test_family(work):
 
 
 def test_exit_status(work):
-    path = build(work, "rings", "g++", ["-O0", "-g"])
+    path = common.build(work, "rings", "g++", ["-O0", "-g"])
     with common.Target(path, args=("own", "2")) as target:
         pid = str(target.process.pid)
         why("--fail-on", "deadlock", "-p", pid, status=1)
@@ -94,7 +84,7 @@ def test_exit_status(work):
 
 
 def test_core(work):
-    path = build(work, "rings", "g++", ["-O2", "-g"])
+    path = common.build(work, "rings", "g++", ["-O2", "-g"])
     with common.Target(path, args=("cppcoro", "5")) as target:
         saved = os.path.join(work, "saved")
         subprocess.run([common.TOOL, "why", "-p", str(target.process.pid), "--save", saved], check=True, timeout=120,
@@ -103,7 +93,7 @@ def test_core(work):
 
 
 def test_kinds(work):
-    path = build(work, "rings", "g++", ["-O2", "-g"])
+    path = common.build(work, "rings", "g++", ["-O2", "-g"])
     found = look("kinds", path, ("kinds",))
     for group in found["groups"]:
         wait = group["waits_for"]
@@ -117,7 +107,7 @@ def test_kinds(work):
 
 def test_holders(work):
     """Coroutines in the queue of a lock that is held: no fault, and the holder is named."""
-    path = build(work, "rings", "g++", ["-O0", "-g"])
+    path = common.build(work, "rings", "g++", ["-O0", "-g"])
     with common.Target(path, args=("handed",)) as target:
         found = why("-p", str(target.process.pid))
         waits = [g["waits_for"] for g in found["groups"] if g["waits_for"]["kind"] == "lock"]
@@ -126,23 +116,20 @@ def test_holders(work):
 
 
 def test_threads(work):
-    path = build(work, "rings", "g++", ["-O0", "-g"])
+    path = common.build(work, "rings", "g++", ["-O0", "-g"])
     with common.Target(path, args=("threads",)) as target:
         first, second = target.facts["first"], target.facts["second"]
-        for _ in range(50):
-            threads = why("-p", str(target.process.pid))["threads"]
-            holders = {t["tid"]: t["waits_for"]["holder"] for t in threads if t["waits_for"]}
-            if len(holders) == 2:
-                break
+        threads = why("-p", str(target.process.pid))["threads"]
+        holders = {t["tid"]: t["waits_for"]["holder"] for t in threads if t["waits_for"]}
         if holders != {first: second, second: first}:
             common.fail("threads: %s, expected %d and %d to wait for each other" % (holders, first, second))
 
 
 def test_clean(work):
     """Contended locks, always taken in the same order."""
-    path = build(work, "rings", "g++", ["-O2", "-g"])
-    with common.Target(path, args=("clean",)) as target:
-        for _ in range(100):
+    path = common.build(work, "rings", "g++", ["-O2", "-g"])
+    with common.Target(path, args=("clean",), quiet_s=None) as target:
+        for _ in range(100 if common.FULL else 40):
             for ring in why("-p", str(target.process.pid)).get("rings", []):
                 if ring["confidence"] in ("proven", "strong"):
                     common.fail("clean: a %s ring: %s" % (ring["confidence"], ring["members"]))
@@ -154,7 +141,7 @@ def test_asio(work):
         return
     lines = common.markers("awaitables.cpp")
     for compiler in ("g++", "clang++") if common.FULL else ("g++",):
-        path = build(work, "awaitables", compiler, ["-O0", "-g"])
+        path = common.build(work, "awaitables", compiler, ["-O0", "-g"])
         if not path:
             continue
         with common.Target(path) as target:
@@ -201,7 +188,7 @@ def test_errors(work):
 
 def test_places(work):
     """Descriptions in a directory; and those beside an installed tool."""
-    path = build(work, "rings", "g++", ["-O0", "-g"])
+    path = common.build(work, "rings", "g++", ["-O0", "-g"])
     folder = os.path.join(work, "folder")
     os.mkdir(folder)
     shutil.copy(TYPES, folder)

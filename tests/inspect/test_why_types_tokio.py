@@ -12,7 +12,7 @@ KINDS = ("semaphore", "notify", "barrier", "lock", "channel")
 
 
 def look(path, *args):
-    with common.Target(path, args=args) as target:
+    with common.Target(path, args=args, quiet_s=tokio.QUIET_S) as target:
         found = common.why("-p", str(target.process.pid))
         return found, target
 
@@ -48,8 +48,8 @@ def test_no_rings(path):
 
 
 def test_clean(path):
-    with common.Target(path, args=("clean", "6")) as target:
-        for _ in range(100):
+    with common.Target(path, args=("clean", "6"), quiet_s=None) as target:
+        for _ in range(100 if common.FULL else 40):
             for ring in common.why("-p", str(target.process.pid))["rings"]:
                 if ring["confidence"] in ("proven", "strong"):
                     common.fail("clean: a %s ring: %s" % (ring["confidence"], ring["members"]))
