@@ -53,7 +53,7 @@ def attach(pid, trace, *options):
 
 
 def report(trace):
-    return json.loads(subprocess.run([TOOL, "report", "--json", trace], capture_output=True, text=True, timeout=60,
+    return json.loads(subprocess.run([TOOL, "report", "--json", trace], capture_output=True, text=True, timeout=300,
                                      check=False).stdout)
 
 

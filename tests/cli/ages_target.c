@@ -7,7 +7,8 @@
  *
  * EVENTS transitions at full speed, then three coroutines that suspend MS ms apart, then MS ms
  * without events.  Creates FILE before that pause, for a test that acts in it.  Prints one
- * line per coroutine, "NAME AGE_NS", computed at the last moment, and ends with _exit().
+ * line per coroutine, "NAME MOST_NS LEAST_NS", computed at the last moment, and ends with _exit():
+ * its age since the clock was read before and after it suspended.
  */
 #include <corotracer/corotracer.h>
 
@@ -54,7 +55,7 @@ static void flood(long events)
 int main(int argc, char **argv)
 {
 	static struct corotracer_coro left[NR_LEFT];
-	uint64_t since[NR_LEFT], end;
+	uint64_t since[NR_LEFT], after[NR_LEFT], end;
 	char name[32];
 	long ms;
 	int i;
@@ -70,6 +71,7 @@ int main(int argc, char **argv)
 		corotracer_resume(&left[i]);
 		since[i] = now_ns();
 		corotracer_suspend(&left[i], &left[i]);
+		after[i] = now_ns();
 		wait_ms(ms);
 	}
 	if (argc > 3)
@@ -77,7 +79,7 @@ int main(int argc, char **argv)
 	wait_ms(ms);
 	end = now_ns();
 	for (i = 0; i < NR_LEFT; i++)
-		printf("left %d %" PRIu64 "\n", i, end - since[i]);
+		printf("left %d %" PRIu64 " %" PRIu64 "\n", i, end - since[i], end - after[i]);
 	fflush(stdout);
 	_exit(0);
 }

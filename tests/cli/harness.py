@@ -180,7 +180,7 @@ def tool(*args, **kwargs):
     if given is not None:
         kwargs["stdin"] = subprocess.PIPE
     p = popen(TOOL, *args, **kwargs)
-    out, err = p.communicate(given, timeout=120)
+    out, err = p.communicate(given, timeout=300)
     return p.returncode, out, err
 
 

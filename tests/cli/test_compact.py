@@ -119,7 +119,7 @@ def a_compact_trace_is_found_by_its_content(dir):
 def a_compact_trace_goes_to_a_pipe(dir):
     with open(dir + "/t.ct", "wb") as out:
         p = popen(TOOL, "run", "-q", "--format", "ct", "-o", "-", "--", CHANNELS, stdout=out)
-        _, err = p.communicate(timeout=120)
+        _, err = p.communicate(timeout=300)
     equal(p.returncode, 0, err)
     equal(info(dir + "/t.ct")["completeness"]["verdict"], "complete", "verdict")
 

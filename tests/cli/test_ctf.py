@@ -253,7 +253,7 @@ def a_trace_being_written_is_not_disturbed(dir):
     status, _, err = tool("run", "-o", dir + "/t.ctf", "--", "true")
     equal(status, 1, "status of the second")
     contains(err, "another collector is writing")
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=300)
     equal(json.loads(err.splitlines()[-1])["collected"], 200, "collected by the first")
     equal(info(dir + "/t.ctf")["events"], 200, "events")
 

@@ -150,7 +150,7 @@ def two_collectors_on_the_same_paths_do_not_disturb_each_other(dir):
     wait_until(lambda: os.path.exists(sock), "the first collector")
     refused(["run", "--shm", shm, "--sock", sock, "-o", dir + "/b", "--", "true"], 1, "another collector may be using it")
     refused(["run", "--sock", sock, "-o", dir + "/b", "--", "true"], 1, "another collector may be using it")
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=300)
     equal(json.loads(err.splitlines()[-1])["collected"], 200, "collected by the first")
     assert not os.path.exists(shm) and not os.path.exists(sock), "left behind"
 

@@ -32,7 +32,7 @@ def end(p, program=None):
     """End the program, or wait for it; returns the collector's summary and the program's own counts."""
     if program:
         os.kill(program, signal.SIGTERM)
-    out, err = p.communicate(timeout=120)
+    out, err = p.communicate(timeout=300)
     summary = json.loads([line for line in err.splitlines() if line.startswith("{")][-1])
     made = [line.split() for line in out.splitlines() if line.startswith("made")]
     return summary, (int(made[0][1]) if made else None), (int(made[0][3]) if made else None)
@@ -118,7 +118,7 @@ def a_ctf_trace_holds_the_same(dir):
 @test
 def every_coroutine_in_it_has_its_birth(dir):
     p = popen(TOOL, "run", "--json", "--flight-recorder", "64K", "-o", dir + "/t.jsonl", "--", FLIGHT, "churn", 20000)
-    _, err = p.communicate(timeout=120)
+    _, err = p.communicate(timeout=300)
     s = json.loads(err.splitlines()[-1])
     events, meta = check_snapshot(s, dir + "/t.jsonl")
     assert s["forgotten"] > 10000, s
@@ -231,7 +231,7 @@ def a_killed_program_leaves_a_whole_trace(dir):
     p, pid = start(dir, "flood", 2, 0)
     wait_for_events(pid, 100000, 32)
     os.kill(pid, signal.SIGKILL)
-    _, err = p.communicate(timeout=120)
+    _, err = p.communicate(timeout=300)
     s = json.loads([line for line in err.splitlines() if line.startswith("{")][-1])
     equal((p.returncode, s["signal"]), (-signal.SIGKILL, signal.SIGKILL), "status, signal")
     _, meta = check_snapshot(s, dir + "/t.jsonl")
@@ -317,7 +317,7 @@ def a_region_in_a_place_of_its_own_is_named(dir):
 
 def talk(region, text):
     s = socket.socket(socket.AF_UNIX)
-    s.settimeout(30)
+    s.settimeout(300)
     s.connect(region + ".control")
     try:
         s.sendall(text)
@@ -477,7 +477,8 @@ def both_killed_at_full_speed(dir):
 def the_state_of_every_coroutine_is_told(dir):
     p, pid = start(dir, "stuck", options=())
     region = region_of(pid)
-    time.sleep(0.2)  # everything has been read
+    wait_until(lambda: not any(t["unread"] for t in recover(region)["threads"]), "that everything has been read")
+    time.sleep(0.25)  # the shortest time that the reader is suspended, see below
     kill_collector(p)
     r = recover(region)
     states = {c.get("name"): c for c in r["coroutines"]}
@@ -510,7 +511,9 @@ def the_state_of_every_coroutine_is_told(dir):
 def times_are_those_of_the_clock(dir):
     p, pid = start(dir, "stuck", options=())
     region = region_of(pid)
-    time.sleep(0.8)
+    wait_until(lambda: os.path.exists(dir + "/t.jsonl") and os.path.getsize(dir + "/t.jsonl"), "events in the trace")
+    wait_until(lambda: recover(region)["clock"] == "published", "the clock")
+    time.sleep(0.3)  # the clock is read several times
     kill_collector(p)
     a = recover(region)
     trace = {(e["probe_id"], e["is_active"]): e["ts"] for e in lines_of(dir + "/t.jsonl")} if os.path.getsize(dir + "/t.jsonl") else {}

@@ -272,10 +272,11 @@ def a_killed_program_leaves_all_that_it_wrote(dir):
         p = popen(TOOL, "run", "--json", "-o", trace, "--on-full", "block=60000", "--buffer", "4M", "--",
                   PROGRAM, "endless", 64)
         equal(p.stderr.readline(), "ready\n", "the program")
-        time.sleep(0.2)
+        # More than 10,000 events, which have 80 bytes and more each.
+        wait_until(lambda: os.path.exists(trace) and os.path.getsize(trace) > 2000000, "events")
         children = open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()
         os.kill(int(children[-1]), signal.SIGKILL)
-        _, err = p.communicate(timeout=120)
+        _, err = p.communicate(timeout=300)
         s = json.loads(err.splitlines()[-1])
         report = judge_file(trace)
         equal((s["signal"], s["lost"], s["garbage"]), (9, 0, 0), "signal, lost, garbage")
@@ -322,7 +323,7 @@ def many_programs_one_after_another_use_the_same_lanes(dir):
         kind = "turns 2 100" if i % 2 else "untold 2 100"
         subprocess.run(["sh", "-c", f"{line.strip()}; exec {words(PROGRAM)} {kind}"], check=True, stderr=subprocess.PIPE)
     p.send_signal(signal.SIGTERM)
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=300)
     s = json.loads(err.splitlines()[-1])
     equal((s["written"], s["collected"], s["lost"]), (6000, 6000, 0), "written, collected, lost")
     equal((s["coroutines"], s["lanes"]["opened"]), (120, 60), "coroutines, lanes")

@@ -115,7 +115,7 @@ def on_terminal(*args, rows=24, columns=80, **env):
             break
         out += part
     os.close(leader)
-    p.wait(timeout=60)
+    p.wait(timeout=300)
     return out.decode().replace("\r\n", "\n")
 
 

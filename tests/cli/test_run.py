@@ -196,7 +196,7 @@ def two_collectors_do_not_write_one_trace(dir):
     status, _, err = tool("run", "-o", dir + "/t", "--", "true")
     equal(status, 1, "status of the second")
     contains(err, "another collector is writing")
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=300)
     equal(json.loads(err.splitlines()[-1])["collected"], 200, "collected by the first")
     with open(dir + "/t", encoding="ascii") as f:
         equal(len(f.readlines()), 200, "lines")
@@ -243,7 +243,7 @@ def closed_standard_files_do_no_harm(dir):
     env = dict(os.environ, CTP_SHM_PATH=dir + "/shm", CTP_SOCK_PATH=dir + "/sock", CTP_MAX_STATIONS="128")
     subprocess.run([TARGET, "events", "1", "5", "0"], env=env, check=True)
     collector.send_signal(signal.SIGTERM)
-    _, err = collector.communicate(timeout=60)
+    _, err = collector.communicate(timeout=300)
     equal(json.loads(err.splitlines()[-1])["collected"], 5, "collected")
 
 
@@ -269,7 +269,7 @@ def two_collectors_at_once_do_not_meet(dir):
     a = popen(TOOL, "run", "--json", "-o", dir + "/a", "--", TARGET, "events", 5, 40, 1000)
     b = popen(TOOL, "run", "--json", "-o", dir + "/b", "--", TARGET, "events", 5, 40, 1000)
     for p in (a, b):
-        _, err = p.communicate(timeout=60)
+        _, err = p.communicate(timeout=300)
         s = json.loads([line for line in err.splitlines() if line.startswith("{")][0])
         equal((s["written"], s["collected"], s["connected"]), (200, 200, 1), "written, collected, connected")
 
@@ -282,7 +282,7 @@ def collect_serves_programs_that_join(dir):
     for _ in range(3):
         subprocess.run(["sh", "-c", f"{line.strip()}; exec {words(TARGET)} events 2 8 0"], check=True)
     p.send_signal(signal.SIGINT)
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=300)
     equal(p.returncode, 0, "status")
     s = json.loads(err.splitlines()[-1])
     equal((s["collected"], s["connected"], s["coroutines"]), (48, 3, 6), "collected, connected, coroutines")
@@ -307,7 +307,7 @@ def an_idle_collector_sleeps(dir):
 
     wait_until(quiet, "a second with at most five switches")
     os.kill(child, signal.SIGKILL)
-    p.communicate(timeout=60)
+    p.communicate(timeout=300)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def quiet_leaves_out_the_message_and_the_programs_output_still_moves(dir):
 def a_program_without_standard_error_does_not_write_into_the_trace(dir):
     p = subprocess.run(["sh", "-c", words(TOOL, "run", "-q", "-o", "-", "--", "sh", "-c",
                                           "echo noise; " + words(TARGET, "events", 1, 3, 0)) + " 2>&-"],
-                       capture_output=True, text=True, check=False, timeout=60)
+                       capture_output=True, text=True, check=False, timeout=300)
     equal(len(lines_of(p.stdout)), 3, "lines")
 
 
@@ -55,7 +55,7 @@ def collect_with_the_trace_on_standard_output_prints_its_environment_on_standard
     env = dict(os.environ, **dict(word.split("=", 1) for word in line.split()[1:]))
     subprocess.run([TARGET, "events", "2", "5", "0"], env=env, check=True)
     p.send_signal(signal.SIGTERM)
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     equal(len(lines_of(out)), 10, "lines")
 
 
@@ -65,7 +65,7 @@ def background(dir, sig):
               f"while [ ! -s {dir}/env ]; do sleep 0.01; done; . {dir}/env; "
               + words(TARGET, "events", 1, 4, 0) + f"; kill -{sig} $!; wait $!; echo status $?")
     p = popen("sh", "-c", script)
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     contains(out, "status 0")
     with open(dir + "/err", encoding="utf-8") as f:
         equal(json.loads(f.read().splitlines()[-1])["collected"], 4, "collected")
@@ -80,7 +80,7 @@ def an_interrupt_ends_a_collector_in_the_background_of_a_script(dir):
 def a_program_in_the_background_keeps_its_ignored_interrupt(dir):
     p = popen("sh", "-c", words(TOOL, "run", "-q", "-o", dir + "/t", "--", "grep", "SigIgn", "/proc/self/status")
               + " & wait")
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     assert int(out.split()[1], 16) & 1 << (signal.SIGINT - 1), out
 
 

@@ -292,15 +292,15 @@ def the_server_says_it_and_so_does_its_page(dir):
     p = popen(TOOL, "serve", trace)
     url = p.stdout.readline().strip()
     if not url.startswith("http"):
-        err = p.communicate(timeout=60)[1]
+        err = p.communicate(timeout=300)[1]
         raise Skip("there is no server in this build") if "libmicrohttpd" in err else AssertionError(err)
-    with urllib.request.urlopen(url + "api/meta", timeout=60) as answer:
+    with urllib.request.urlopen(url + "api/meta", timeout=300) as answer:
         data = answer.read()
     meta = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
     equal(meta["completeness"]["verdict"], "incomplete", "verdict of the server")
     equal(meta["completeness"]["read"], 100, "transitions that it read")
     p.send_signal(signal.SIGINT)
-    err = p.communicate(timeout=60)[1]
+    err = p.communicate(timeout=300)[1]
     contains(err, "incomplete")
     contains(err, f"{TRANSITIONS - 100:,} of {TRANSITIONS:,} transitions are missing")
 

@@ -22,7 +22,7 @@ def heard(dir, nr):
 
 def finish(p, pid):
     os.kill(pid, signal.SIGUSR2)
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=300)
     equal(p.returncode, 7, "the program's exit status")
     equal(json.loads(err.splitlines()[-1])["collected"], 1, "the trace is finished: events")
     return out.strip()
@@ -84,7 +84,7 @@ def timeout_ends_the_program_and_the_trace_is_whole(dir):
     p = popen("timeout", "--signal=TERM", "600", TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "wait")
     wait_until(lambda: os.path.exists(dir + "/t") and os.path.getsize(dir + "/t"), "the event")
     p.send_signal(signal.SIGALRM)
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=300)
     s = json.loads(err.splitlines()[-1])
     equal((s["signal"], s["collected"]), (signal.SIGTERM, 1), "signal, collected")
 
@@ -93,7 +93,7 @@ def timeout_ends_the_program_and_the_trace_is_whole(dir):
 def a_signal_that_ends_the_program_ends_the_tool(dir):
     for sig in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV):
         p = popen(TOOL, "run", "--json", "-o", dir + "/t", "--", "sh", "-c", f"kill -{int(sig)} $$")
-        _, err = p.communicate(timeout=60)
+        _, err = p.communicate(timeout=300)
         equal(p.returncode, -sig, "status")
         equal(json.loads(err.splitlines()[-1])["signal"], sig, "signal")
 
@@ -144,7 +144,7 @@ def a_group_signal_arrives_once_even_when_the_tool_is_late(dir):
 def an_inherited_ignored_sigchld_does_not_hang_the_tool(dir):
     p = popen(TOOL, "run", "--json", "-o", dir + "/t", "--", TARGET, "events", 1, 3, 0,
               preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=300)
     equal((p.returncode, json.loads(err.splitlines()[-1])["collected"]), (0, 3), "status, collected")
 
 
@@ -157,7 +157,7 @@ def collecting_under_nohup_goes_on_after_a_hangup(dir):
     time.sleep(0.3)
     equal(p.poll(), None, "still there")
     p.send_signal(signal.SIGTERM)
-    p.communicate(timeout=60)
+    p.communicate(timeout=300)
     equal(p.returncode, 0, "status")
 
 

@@ -8,13 +8,13 @@ MAPPED_MAX = 14
 def objects_mapped(*args):
     """The shared objects that the dynamic linker maps, the tool itself included."""
     env = dict(os.environ, LD_TRACE_LOADED_OBJECTS="1")
-    done = subprocess.run([TOOL, *args], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([TOOL, *args], env=env, capture_output=True, text=True, timeout=300)
     return [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
 
 
 def tool_without(library, *args):
     env = dict(os.environ, LD_PRELOAD=os.environ["NO_LIBRARY_SO"], NO_LIBRARY=library)
-    done = subprocess.run([TOOL, *args], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([TOOL, *args], env=env, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -12,7 +12,7 @@ TWICE = "S@first R S@second R end"
 def untraced_nothing_happens(dir):
     for scenario in ("init-never", "init-twice", "init-late", "copies", "outlives", "strangers", "many", "values", "by-hand", "fork", "family"):
         p = popen(CPP_TARGET, scenario, env=MAY_LEAK)
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=300)
         equal((p.returncode, err), (0, ""), f"{scenario} without the tool")
 
 

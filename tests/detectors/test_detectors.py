@@ -37,9 +37,9 @@ def scenarios(program):
 def report(dir, program, scenario, form):
     trace = f"{dir}/{scenario.replace('/', '-')}.{form}"
     done = subprocess.run([TOOL, "run", "-q", "--fail-on-loss", "-o", trace, "--", program, scenario],
-                          stderr=subprocess.PIPE, text=True, timeout=120, env=ENV)
+                          stderr=subprocess.PIPE, text=True, timeout=300, env=ENV)
     assert done.returncode == 0, (scenario, done.returncode, done.stderr)
-    done = subprocess.run([TOOL, "report", "--json", trace], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([TOOL, "report", "--json", trace], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, (scenario, done.stderr)
     return json.loads(done.stdout)["findings"]
 

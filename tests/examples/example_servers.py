@@ -78,7 +78,7 @@ class Server:
     def end(self, signal=signal.SIGTERM, status=0):
         """Returns a Run, with the tool's summary and trace if there is one."""
         os.kill(self.pid, signal)
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate(timeout=300)
         run = Run(self.process.returncode, out, err, self.trace)
         equal(run.status, status, f"status of the server, which said {out!r} and {err!r}")
         return run
@@ -91,7 +91,7 @@ class Server:
         """What redis-cli prints."""
         needs("redis-cli")
         p = popen("redis-cli", "-p", self.port, *args, **kwargs)
-        out, err = p.communicate(timeout=120)
+        out, err = p.communicate(timeout=300)
         equal(p.returncode, 0, f"status of redis-cli, which said {err!r}")
         return out
 
@@ -117,7 +117,7 @@ class Client:
     """A client that sends exactly the bytes that the test passes."""
 
     def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=300)
         self.file = self.socket.makefile("rb")
 
     def send(self, data):

@@ -39,7 +39,7 @@ def redis_cli_at_a_terminal_reads_the_table_of_commands(dir):
     except OSError:  # the terminal ends with the client
         pass
     os.close(master)
-    equal(p.wait(timeout=60), 0, "status of redis-cli")
+    equal(p.wait(timeout=300), 0, "status of redis-cli")
     contains(seen.decode(), "(integer) 7")
     contains(seen.decode(), "adds to the number at a key")
     s.end()
@@ -213,12 +213,12 @@ def a_signal_ends_it_whoever_is_there(dir):
 def bad_options_are_told(dir):
     for args in (["--port", "x"], ["--port", "70000"], ["--nonsense"], ["word"]):
         p = popen(SERVER, *args, env=SANITIZERS)
-        _, err = p.communicate(timeout=60)
+        _, err = p.communicate(timeout=300)
         equal(p.returncode, 2, f"status with {args}")
         assert err
     s = Server(dir)
     p = popen(SERVER, "--port", s.port, env=SANITIZERS)
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=300)
     equal(p.returncode, 1, "status with a port that is taken")
     contains(err, "cannot listen on that port: Address already in use")
     s.end()

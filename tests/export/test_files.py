@@ -291,7 +291,7 @@ def interrupt(dir, kind, output, sig, part, goes_on):
     feeder.start()
     wait_for_rows(os.path.basename(output) + ".", dir)
     p.send_signal(sig)
-    status = p.wait(60)
+    status = p.wait(300)
     stop.set()
     feeder.join()
     equal(status, -sig, f"what ended the export to {kind}")
@@ -318,7 +318,7 @@ def a_reader_that_goes_away_is_no_crash(dir):
     p = popen(TOOL, "export", "csv", "-i", trace, "-o", "-")
     p.stdout.close()
     err = p.stderr.read()
-    equal(p.wait(60), 1, "status")
+    equal(p.wait(300), 1, "status")
     contains(err, "Broken pipe")
 
 

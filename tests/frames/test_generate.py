@@ -23,7 +23,7 @@ WARN = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 def generate(text, *args, folder=None):
     p = subprocess.run([TOOL, "generate", *(["-n"] if folder is None else ["-o", folder]), *args, "-"],
-                       input=text, capture_output=True, text=True, timeout=60)
+                       input=text, capture_output=True, text=True, timeout=300)
     return p
 
 
@@ -210,7 +210,7 @@ def compile_asserts(folder, language, compiler, frames):
     compiler = {"gcc": "g++", "clang": "clang++"}[compiler] if cpp else compiler
     p = subprocess.run([compiler, "-std=c++17" if cpp else "-std=c11", *WARN, "-fsyntax-only", "-x",
                         "c++" if cpp else "c", "-I", folder, "-"], input="\n".join(lines) + "\n",
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=300)
     equal(p.returncode, 0, p.stderr)
 
 
@@ -243,7 +243,7 @@ def generated_code_compiles_without_a_warning(dir):
                 continue
             p = subprocess.run([compiler, "-std=c++17" if cpp else "-std=c11", *WARN, f"-O{i // 2 % 3}", "-c",
                                 "ppt-B.cc" if cpp else "ppt-B.c", "-o", "/dev/null"],
-                               cwd=folder, capture_output=True, text=True, timeout=120)
+                               cwd=folder, capture_output=True, text=True, timeout=300)
             equal((p.returncode, p.stderr), (0, ""), f"{compiler} on {variants[i]}")
 
     used = [frames if i % 2 else random_frames(rng, classic=False) for i in range(len(variants))]
@@ -368,7 +368,7 @@ def options_of_several_words_may_follow_the_spec(dir):
         f.write("emit C;\noption time timeval;\nframe f { time t; }\n")
     words = ("--tag", "b", "2", "--option", "runtime", "multithread", "true")
     for args in ((spec, *words), (*words, spec)):
-        p = subprocess.run([TOOL, "generate", "-n", "--json", *args], capture_output=True, text=True, timeout=60)
+        p = subprocess.run([TOOL, "generate", "-n", "--json", *args], capture_output=True, text=True, timeout=300)
         equal((p.returncode, p.stderr), (0, ""), f"status, stderr of {args}")
         equal(json.loads(p.stdout)["description"]["tags"], [["b", "2"]], f"tags of {args}")
         contains(p.stdout, '"erMultithread":true')
@@ -423,7 +423,7 @@ def both_files_are_new_or_none(dir):
     room = len(before[0]) + 2000
     assert room < len(before[1]), (room, len(before[1]))
     p = subprocess.run([TOOL, "generate", "-o", dir, "-"], input=text.replace("int a", "double other"),
-                       capture_output=True, text=True, timeout=60, restore_signals=False, # SIGXFSZ stays ignored
+                       capture_output=True, text=True, timeout=300, restore_signals=False, # SIGXFSZ stays ignored
                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)))
     equal(p.returncode, 1, "status")
     contains(p.stderr, "cannot write")

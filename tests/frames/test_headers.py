@@ -65,14 +65,14 @@ int main()
 
 
 def run(folder, *args):
-    p = subprocess.run(args, cwd=folder, capture_output=True, text=True, timeout=120)
+    p = subprocess.run(args, cwd=folder, capture_output=True, text=True, timeout=300)
     equal((p.returncode, p.stderr), (0, ""), " ".join(args))
 
 
 def generate(folder, language, clock, threads):
     os.mkdir(folder)
     p = subprocess.run([TOOL, "generate", "-o", folder, "-"], input=SPEC % (language, clock, threads),
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=300)
     equal(p.returncode, 0, p.stderr)
 
 

@@ -92,7 +92,7 @@ def wait_sleepers(args):
 
 def why(*args, status=0):
     wait_sleepers(args)
-    r = subprocess.run([TOOL, "why", "--json", *args], capture_output=True, text=True, timeout=120)
+    r = subprocess.run([TOOL, "why", "--json", *args], capture_output=True, text=True, timeout=300)
     if r.returncode != status:
         fail("why %s: exit %d: %s" % (" ".join(args), r.returncode, r.stderr.strip()))
         return {"coroutines": -1, "groups": []}
@@ -140,7 +140,7 @@ def look(label, path, sources, core=False, env=None, clean=True):
         if core and shutil.which("gcore"):
             with tempfile.TemporaryDirectory() as where:
                 subprocess.run(["gcore", "-o", os.path.join(where, "core"), str(target.process.pid)],
-                               capture_output=True, timeout=120, check=False)
+                               capture_output=True, timeout=300, check=False)
                 name = os.path.join(where, "core.%d" % target.process.pid)
                 if os.path.exists(name):
                     check_stacks(label + ", core", why(name), target, lines)
@@ -186,7 +186,7 @@ def test_stripped(work):
     path = os.path.join(work, "no_symbols")
     subprocess.run(["strip", "-o", path, build(work, "stacks", "g++", ["-O2", "-g"])], check=True)
     with Target(path) as target:
-        r = subprocess.run([TOOL, "why", "-p", str(target.process.pid)], capture_output=True, text=True, timeout=60)
+        r = subprocess.run([TOOL, "why", "-p", str(target.process.pid)], capture_output=True, text=True, timeout=300)
         if "has no symbols" not in r.stdout + r.stderr:
             fail("stripped: nothing says so: %r" % (r.stdout + r.stderr))
 
@@ -202,7 +202,7 @@ def test_saved(work):
     subprocess.run(["objcopy", "--strip-all", path, stripped], check=True)
     with Target(stripped) as target:
         wait_sleepers([str(target.process.pid)])
-        subprocess.run([TOOL, "why", "-p", str(target.process.pid), "--save", saved], check=True, capture_output=True, timeout=60)
+        subprocess.run([TOOL, "why", "-p", str(target.process.pid), "--save", saved], check=True, capture_output=True, timeout=300)
         check_stacks("debug-dir", why("-p", str(target.process.pid), "--debug-dir", debug), target, lines)
     check_stacks("saved", why(saved, "--debug-dir", debug), target, lines)
     if os.stat(saved).st_mode & 0o077:
@@ -249,7 +249,7 @@ def test_mini_redis(_):
 
 def save_and_look(pid, saved):
     programs.wait_asleep(pid)
-    subprocess.run([TOOL, "why", "-p", str(pid), "--save", saved], check=True, capture_output=True, timeout=60)
+    subprocess.run([TOOL, "why", "-p", str(pid), "--save", saved], check=True, capture_output=True, timeout=300)
     return why(saved)
 
 
@@ -326,7 +326,7 @@ def test_hidden(work):
             if where in ("epoll", "timer", "shared") and shutil.which("gcore"):
                 name = os.path.join(work, "hidden.%d" % target.process.pid)
                 subprocess.run(["gcore", "-o", os.path.join(work, "hidden"), str(target.process.pid)], capture_output=True,
-                               timeout=120, check=False)
+                               timeout=300, check=False)
                 check_hidden("hidden %s, core" % where, where, why(name), "suspect")
             elif target.process.poll() is not None:
                 fail("hidden %s: the program ended" % where)
@@ -350,7 +350,7 @@ def test_restless(work):
         with Target(path, args=["exit"], quiet_s=None) as target:
             while target.process.poll() is None:
                 r = subprocess.run([TOOL, "why", "--json", "-p", str(target.process.pid)], capture_output=True, text=True,
-                                   timeout=60)
+                                   timeout=300)
                 if r.returncode not in (0, 1) or (r.returncode == 1 and not r.stderr):
                     fail("restless exit: status %d, %r" % (r.returncode, r.stderr))
 
@@ -361,7 +361,7 @@ def looks_at_blocked(pid, where):
     if os.geteuid() == 0:
         yield "no stop", why("-p", str(pid))
     if shutil.which("gcore"):
-        subprocess.run(["gcore", "-o", os.path.join(where, "core"), str(pid)], capture_output=True, timeout=120, check=False)
+        subprocess.run(["gcore", "-o", os.path.join(where, "core"), str(pid)], capture_output=True, timeout=300, check=False)
         name = os.path.join(where, "core.%d" % pid)
         if os.path.exists(name):
             yield "core", why(name, "--stacks")
@@ -398,14 +398,14 @@ def test_gate(work):
     path = build(work, "forgotten", "g++", ["-O2", "-g"])
     with Target(path) as target:
         r = subprocess.run([TOOL, "why", "-p", str(target.process.pid), "--fail-on", "nonsense"], capture_output=True,
-                           text=True, timeout=60)
+                           text=True, timeout=300)
         if r.returncode != 2 or "expected" not in r.stderr:
             fail("--fail-on nonsense: exit %d %r" % (r.returncode, r.stderr))
 
 
 def test_errors():
     for args, words in ((["-p", "4194303"], "there is no process"), ([], "is required"), (["/nonexistent"], "cannot open")):
-        r = subprocess.run([TOOL, "why", *args], capture_output=True, text=True, timeout=60)
+        r = subprocess.run([TOOL, "why", *args], capture_output=True, text=True, timeout=300)
         if r.returncode == 0 or words not in r.stderr:
             fail("why %s: exit %d, %r" % (" ".join(args), r.returncode, r.stderr))
 

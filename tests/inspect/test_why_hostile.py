@@ -16,7 +16,7 @@ import test_why
 from test_why import FULL, TOOL, Target, build, fail, faults, markers, why
 
 
-def look(*args, timeout=120):
+def look(*args, timeout=300):
     return subprocess.run([TOOL, "why", *args], capture_output=True, text=True, timeout=timeout)
 
 
@@ -195,12 +195,12 @@ def make_saved(work):
     path = build(work, "generators", "g++", ["-O1", "-g", "-static"])
     saved = os.path.join(work, "damaged.core")
     with Target(path) as target:
-        subprocess.run([TOOL, "why", "-p", str(target.process.pid), "--save", saved], check=True, capture_output=True, timeout=60)
+        subprocess.run([TOOL, "why", "-p", str(target.process.pid), "--save", saved], check=True, capture_output=True, timeout=300)
     return saved
 
 
 def look_at_damaged(label, path):
-    r = look("--json", path, timeout=60)
+    r = look("--json", path, timeout=300)
     if r.returncode == 0:
         json.loads(r.stdout)
     elif r.returncode != 1 or not r.stderr.startswith("corotracer why: "):
@@ -236,7 +236,7 @@ def test_damaged(work):
 
 
 def check_error(label, args, words, hint=None, prefix=()):
-    r = subprocess.run([*prefix, TOOL, "why", *args], capture_output=True, text=True, timeout=60)
+    r = subprocess.run([*prefix, TOOL, "why", *args], capture_output=True, text=True, timeout=300)
     if r.returncode not in (1, 2) or words not in r.stderr or (hint and hint not in r.stderr):
         fail("%s: status %d, %r" % (label, r.returncode, r.stderr or r.stdout))
 
@@ -301,7 +301,7 @@ def test_without_bpf(work):
         with Target("setpriv", args=[*user, path, where]) as target:
             for options, limit in (((), "suspect"), (("--stacks",), most)):
                 r = subprocess.run(["setpriv", *user, TOOL, "why", "--json", "-p", str(target.process.pid), *options],
-                                   capture_output=True, text=True, timeout=60)
+                                   capture_output=True, text=True, timeout=300)
                 if "not permit" in r.stderr:
                     return
                 test_why.check_hidden("without BPF, %s %s" % (where, options), where, json.loads(r.stdout), limit)

@@ -39,7 +39,7 @@ class Target(common.Target):
 
 def run(*args):
     common.wait_sleepers(args)
-    r = subprocess.run([TOOL, "why", *args], capture_output=True, timeout=120, check=False)
+    r = subprocess.run([TOOL, "why", *args], capture_output=True, timeout=300, check=False)
     if r.returncode:
         common.fail("why %s: exit %d: %s" % (" ".join(args), r.returncode, r.stderr[-300:]))
     return r.stdout
@@ -145,7 +145,7 @@ def check_secrets(label, where, pid, secrets):
     page = os.path.join(where, "page.html")
     check_secret(label + ", text", run("-p", pid, "--locals", "--all"), secrets)
     check_secret(label + ", JSON", run("-p", pid, "--locals", "--json"), secrets)
-    made = subprocess.run([TOOL, "why", "-p", pid, "--locals", "--html", page], capture_output=True, timeout=120, check=False)
+    made = subprocess.run([TOOL, "why", "-p", pid, "--locals", "--html", page], capture_output=True, timeout=300, check=False)
     # A build without npm has no pages.
     if made.returncode == 0:
         with open(page, "rb") as f:
@@ -189,7 +189,7 @@ def images(pid, where):
     """The process, a core file, and a saved file."""
     yield "live", ("-p", pid)
     if shutil.which("gcore"):
-        subprocess.run(["gcore", "-o", os.path.join(where, "core"), pid], capture_output=True, timeout=120, check=False)
+        subprocess.run(["gcore", "-o", os.path.join(where, "core"), pid], capture_output=True, timeout=300, check=False)
         if os.path.exists(os.path.join(where, "core." + pid)):
             yield "core", (os.path.join(where, "core." + pid),)
     saved = os.path.join(where, "saved.core")

@@ -17,7 +17,7 @@ import test_why_tokio
 
 
 def run(*args, status=0, **more):
-    r = subprocess.run([common.TOOL, "why", *args], capture_output=True, text=True, timeout=120, check=False, **more)
+    r = subprocess.run([common.TOOL, "why", *args], capture_output=True, text=True, timeout=300, check=False, **more)
     if r.returncode != status:
         common.fail("why %s: exit %d, expected %d: %s" % (" ".join(args), r.returncode, status, r.stderr.strip()))
     return r
@@ -111,7 +111,7 @@ def end_by_signal(seconds, program, sig):
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True) as tool:
             time.sleep(seconds)
             os.killpg(tool.pid, sig)
-            found = tool.communicate(timeout=60)[0]
+            found = tool.communicate(timeout=300)[0]
     found = json.loads(found) if found else {"ended_by": None, "looks": 0}
     if found["ended_by"] != "signal" or found["looks"] < 1 or (sig == signal.SIGINT and tool.returncode):
         return "signal %d: exit %d, %s" % (sig, tool.returncode, found)
@@ -187,7 +187,7 @@ def change_under_sampler(seconds, program, library, sampled):
                 target.stdout.readline()
                 time.sleep(seconds)
             target.kill()
-            found = tool.communicate(timeout=60)[0]
+            found = tool.communicate(timeout=300)[0]
     found = json.loads(found) if found else {"ended_by": None, "stacks": [], "reloads": 0, "failed": 0}
     names = {stack["stack"][0]["function"] for stack in found["stacks"]}
     if tool.returncode or found["ended_by"] != "exit" or not {"waits", "sleep_still"} <= names or found["reloads"] < 2:
@@ -207,7 +207,7 @@ def check_restless(work):
     for args in ([], ["die"]):
         with common.Target(program, args=args, quiet_s=None) as target:
             r = subprocess.run([common.TOOL, "why", "--json", "-p", str(target.process.pid), "--sample", "50/s", "--duration",
-                                "1.5"], capture_output=True, text=True, timeout=120, check=False)
+                                "1.5"], capture_output=True, text=True, timeout=300, check=False)
         if r.returncode not in (0, 1) or (r.returncode == 1 and not args):
             common.fail("restless %s: exit %d: %s" % (args, r.returncode, r.stderr))
         found = json.loads(r.stdout) if r.stdout else {"stacks": []}

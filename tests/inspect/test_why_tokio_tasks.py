@@ -160,7 +160,7 @@ def look_core(label, program, check):
         return
     with tempfile.TemporaryDirectory() as where:
         subprocess.run(["gcore", "-o", os.path.join(where, "core"), str(program.process.pid)],
-                       capture_output=True, timeout=120, check=False)
+                       capture_output=True, timeout=300, check=False)
         name = os.path.join(where, "core.%d" % program.process.pid)
         if os.path.exists(name):
             check(label + ", core", common.why(name))

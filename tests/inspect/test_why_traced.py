@@ -40,7 +40,7 @@ class Traced:
     def __exit__(self, *_):
         os.kill(self.pid, signal.SIGTERM)
         self.run.stdout.close()
-        self.run.wait(60)
+        self.run.wait(300)
 
 
 def check(label, what, got, expected):

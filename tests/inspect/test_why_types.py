@@ -87,7 +87,7 @@ def test_core(work):
     path = common.build(work, "rings", "g++", ["-O2", "-g"])
     with common.Target(path, args=("cppcoro", "5")) as target:
         saved = os.path.join(work, "saved")
-        subprocess.run([common.TOOL, "why", "-p", str(target.process.pid), "--save", saved], check=True, timeout=120,
+        subprocess.run([common.TOOL, "why", "-p", str(target.process.pid), "--save", saved], check=True, timeout=300,
                        stderr=subprocess.DEVNULL)
     check_ring("saved", why(saved), 5)
 
@@ -177,11 +177,11 @@ def test_errors(work):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
         r = subprocess.run([common.TOOL, "why", "--types", path, "-p", str(os.getpid())], capture_output=True, text=True,
-                           timeout=60, check=False)
+                           timeout=300, check=False)
         if r.returncode != 1 or words not in r.stderr or path not in r.stderr or "hint:" not in r.stderr:
             common.fail("%r: exit %d, %s" % (text, r.returncode, r.stderr.strip()))
     r = subprocess.run([common.TOOL, "why", "--types", work + "/none", "-p", str(os.getpid())], capture_output=True,
-                       text=True, timeout=60, check=False)
+                       text=True, timeout=300, check=False)
     if r.returncode != 1 or "cannot open" not in r.stderr:
         common.fail("a missing file: exit %d, %s" % (r.returncode, r.stderr.strip()))
 
@@ -203,7 +203,7 @@ def test_places(work):
         check_ring("directory", common.why("--types", folder, "-p", str(target.process.pid)), 2)
     with common.Target(path, args=("cppcoro", "2")) as target:
         r = subprocess.run([installed, "why", "--json", "-p", str(target.process.pid)], capture_output=True, text=True,
-                           timeout=120, check=False)
+                           timeout=300, check=False)
         if '"deadlock"' not in r.stdout:
             common.fail("an installed tool does not find its descriptions: %s" % r.stderr)
 

@@ -104,7 +104,7 @@ class Server:
         self.host, self.port, self.path = at.hostname, at.port, at.path
         self.netloc = at.netloc
 
-    def connect(self, timeout=60):
+    def connect(self, timeout=300):
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
     def request(self, path, method="GET", headers=None, **kwargs):
@@ -169,7 +169,7 @@ def serve(*args, **kwargs):
     p = popen(TOOL, "serve", *args, **kwargs)
     url = p.stdout.readline().strip()
     if not url.startswith("http"):
-        raise AssertionError(f"no URL but {url!r}: {p.communicate(timeout=60)}")
+        raise AssertionError(f"no URL but {url!r}: {p.communicate(timeout=300)}")
     server = Server(url)
     server.p = p
     return server

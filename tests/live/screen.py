@@ -20,7 +20,7 @@ class Screen:
         self.wait("shell>")
 
     def tmux(self, *args):
-        return subprocess.run(["tmux", "-S", self.socket, *args], capture_output=True, text=True, check=True, timeout=60).stdout
+        return subprocess.run(["tmux", "-S", self.socket, *args], capture_output=True, text=True, check=True, timeout=300).stdout
 
     def keys(self, *keys):
         self.tmux("send-keys", *keys)

@@ -23,7 +23,7 @@ def stays(told):
 def let_go(told, status):
     """Ctrl-C, after the run; the exit status is that of the program."""
     told.p.send_signal(signal.SIGINT)
-    equal(told.p.wait(60), status, f"status: {told.said()}")
+    equal(told.p.wait(300), status, f"status: {told.said()}")
     assert "Sanitizer" not in told.said(), told.said()
 
 
@@ -126,12 +126,12 @@ def a_trace_that_another_collector_writes_is_followed(dir):
     told.tell("spin 200000", "begin two")
     wait_until(lambda: answers_with(server, "two"), "what came later")
     told.quit()
-    equal(told.p.wait(60), 0, "status of run")
+    equal(told.p.wait(300), 0, "status of run")
     wait_until(lambda: server.json("meta")["ended"], "the end")
     equal(server.json("meta")["totals"]["transitions"], 200004, "transitions")
     check_final(server, told.trace)
     p.send_signal(signal.SIGINT)
-    contains(p.communicate(timeout=60)[1], "the trace is complete")
+    contains(p.communicate(timeout=300)[1], "the trace is complete")
     equal(p.returncode, 0, "status of serve")
 
 
@@ -177,7 +177,7 @@ def the_program_gets_none_of_our_descriptors(dir):
             stays(told)
             let_go(told, 0)
         else:
-            told.p.wait(60)
+            told.p.wait(300)
     equal(fds[0], fds[1], "kinds of descriptors with the page and without")
 
 
@@ -188,7 +188,7 @@ def who_is_asked_to_end_does_not_stay(dir):
     told.tell("begin one")
     wait_until(lambda: answers_with(server, "one"), "the coroutine")
     told.p.send_signal(signal.SIGTERM)
-    equal(told.p.wait(60), -signal.SIGTERM, f"status: {told.said()}")
+    equal(told.p.wait(300), -signal.SIGTERM, f"status: {told.said()}")
     assert gone(server) and "the page stays" not in told.said(), told.said()
 
 
@@ -217,7 +217,7 @@ def a_server_that_dies_harms_neither_run_nor_trace(dir):
     os.kill(server[0], signal.SIGKILL)
     told.tell("begin two", "spin 1000")
     told.quit(3)
-    equal(told.p.wait(60), 3, f"status: {told.said()}")
+    equal(told.p.wait(300), 3, f"status: {told.said()}")
     equal(json.loads(tool("info", "--json", told.trace)[1])["events"], 1004, "events in the trace")
 
 
@@ -237,7 +237,7 @@ def a_full_disk_is_told_on_the_page(dir):
     assert 0 < totals["lost"] < 20004, totals
     equal(totals["transitions"] + totals["lost"], 20004, "there and lost")
     told.p.send_signal(signal.SIGINT)
-    equal(told.p.wait(60), 1, "status: the trace is not whole")
+    equal(told.p.wait(300), 1, "status: the trace is not whole")
 
 
 @test
@@ -270,7 +270,7 @@ def a_ctf_trace_that_is_being_written_is_refused(dir):
     contains(err, "still being written")
     contains(err, "hint: ")
     p.stdin.close()
-    p.wait(60)
+    p.wait(300)
     server = serve(trace)
     equal(server.request("")[0], 200, "status once it is finished")
 

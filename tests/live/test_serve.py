@@ -16,7 +16,7 @@ def churn(dir, n=3000):
 
 def end(server):
     server.p.send_signal(signal.SIGINT)
-    _, err = server.p.communicate(timeout=60)
+    _, err = server.p.communicate(timeout=300)
     equal(server.p.returncode, 0, f"status of serve: {err}")
     return err
 
@@ -109,7 +109,7 @@ def only_its_own_name_is_answered(dir):
         assert b"coroutines" not in body
     for host in (f"127.0.0.1:{server.port}", f"localhost:{server.port}", f"LOCALHOST:{server.port}", f"[::1]:{server.port}"):
         equal(server.request("api/meta", headers={"Host": host})[0], 200, f"status for {host}")
-    with socket.create_connection((server.host, server.port), timeout=60) as s:
+    with socket.create_connection((server.host, server.port), timeout=300) as s:
         s.sendall(f"GET {server.path} HTTP/1.0\r\n\r\n".encode())
         contains(s.recv(4096).decode().split("\r\n")[0], " 403 ")
     end(server)
@@ -125,7 +125,7 @@ def only_get_and_head_are_allowed(dir):
     equal((status, body), (200, b""), "HEAD")
     equal(server.request("api/live", method="HEAD")[0], 200, "HEAD of the stream")
     # A client that announces a body is answered before the body arrives.
-    with socket.create_connection((server.host, server.port), timeout=60) as s:
+    with socket.create_connection((server.host, server.port), timeout=300) as s:
         s.sendall(f"POST {server.path} HTTP/1.1\r\nHost: {server.netloc}\r\nContent-Length: 100000000000\r\n\r\n".encode())
         contains(s.recv(4096).decode().split("\r\n")[0], " 405 ")
     equal(server.request("api/meta", body=b"x" * 100000)[0], 200, "GET with a body")
@@ -213,7 +213,7 @@ def slow_clients_keep_nobody_waiting(dir):
     server = serve(trace)
     slow = []
     for i in range(200):
-        s = socket.create_connection((server.host, server.port), timeout=60)
+        s = socket.create_connection((server.host, server.port), timeout=300)
         slow.append(s)
         if i % 3 == 0:  # a request that never ends
             s.sendall(f"GET {server.path} HT".encode())
@@ -285,7 +285,7 @@ def the_url_is_printed_as_asked(dir):
     equal((told["trace"], told["live"], told["port"]), (trace, False, urlsplit(told["url"]).port), "what it says")
     equal(Server(told["url"]).request("")[0], 200, "status")
     p.send_signal(signal.SIGTERM)
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=300)
     equal((p.returncode, err), (0, ""), "status and stderr")
 
 
@@ -343,7 +343,7 @@ def ctrl_c_ends_it_while_streams_are_open(dir):
     assert "Sanitizer" not in end(server)
     wait_until(lambda: all(s.closed for s in streams), "the end of all streams")
     told.quit()
-    equal(told.p.wait(60), 0, "status of run")
+    equal(told.p.wait(300), 0, "status of run")
 
 
 if __name__ == "__main__":

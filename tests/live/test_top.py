@@ -363,7 +363,7 @@ def a_program_that_is_gone_stays_on_the_screen(dir):
         show(s, told.p)
         s.wait("alpha", "beta")
         os.kill(told.program(), signal.SIGKILL)
-        told.p.wait(60)
+        told.p.wait(300)
         s.wait("[ENDED]", "the run is over", "alpha", "beta")
         s.keys("Enter")
         s.wait("coroutine 1  alpha")

@@ -168,14 +168,14 @@ def a_recording_may_come_from_standard_input(dir):
     with open(path, "rb") as f:
         data = f.read()
         f.seek(0)
-        p = subprocess.run([TOOL, "export", "jsonl", "-q", "-i", "-", "-o", "-"], stdin=f, capture_output=True, check=True, timeout=60)
+        p = subprocess.run([TOOL, "export", "jsonl", "-q", "-i", "-", "-o", "-"], stdin=f, capture_output=True, check=True, timeout=300)
     equal(len(p.stdout.splitlines()), NR, "lines from a file")
-    p = subprocess.run([TOOL, "export", "perfetto", "-q", "-i", "-"], input=data, capture_output=True, check=True, timeout=60)
+    p = subprocess.run([TOOL, "export", "perfetto", "-q", "-i", "-"], input=data, capture_output=True, check=True, timeout=300)
     with open(dir + "/piped", "wb") as f:
         f.write(p.stdout)
     equal(sum(1 for p in track_events(dir + "/piped").packet if p.track_event.type == 1), 300, "slices from a pipe")
     # A trace from a pipe is still a trace.
-    p = subprocess.run([TOOL, "export", "csv", "-q", "-i", "-", "-o", "-"], capture_output=True, timeout=60, check=False,
+    p = subprocess.run([TOOL, "export", "csv", "-q", "-i", "-", "-o", "-"], capture_output=True, timeout=300, check=False,
                        input=b'{"probe_id":1,"tid":7,"addr":"0x0000000000000010","seq":2,"is_active":true,"ts":5}\n')
     equal((p.returncode, len(p.stdout.splitlines())), (0, 2), f"a trace from a pipe ({p.stderr})")
 
@@ -198,12 +198,12 @@ def commands_for_traces_refuse_recordings_and_name_others(dir):
     equal(tool("mem", "convert", "-q", "-o", dir + "/cray", memory)[0], 0, "status of mem convert")
     for command in (["info"], ["report"], ["html", "-o", dir + "/page"], ["serve"]):
         p = popen(TOOL, *command, path)
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=300)
         equal((p.returncode, out), (1, ""), f"status of {command}")
         contains(err, "it is a recording of frames, not a trace of coroutines")
         contains(err, "corotracer decode")
         p = popen(TOOL, *command, dir + "/cray")
-        equal(p.wait(60), 1, f"status of {command} on a memory trace")
+        equal(p.wait(300), 1, f"status of {command} on a memory trace")
         contains(p.stderr.read(), "it is a memory trace")
     assert not os.path.exists(dir + "/page"), "a page of nothing"
 

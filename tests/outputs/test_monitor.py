@@ -31,11 +31,11 @@ def collect(*args):
     program.stdin.flush()
     equal(program.stdout.readline(), "done\n", "last words of the program")
     collector.send_signal(signal.SIGINT)
-    out, err = collector.communicate(timeout=60)
+    out, err = collector.communicate(timeout=300)
     equal(collector.returncode, 0, f"status of {args[0]} ({err})")
     assert "lost" not in err or '"lost":0' in err or " 0 lost" in err, err
     program.stdin.close()
-    equal(program.wait(60), 0, "status of the program")
+    equal(program.wait(300), 0, "status of the program")
     return out
 
 
@@ -105,11 +105,11 @@ def a_table_that_cannot_be_written_is_an_error(dir):
         wait_for_attach(program, monitor)
         program.stdin.write("go\n")
         program.stdin.flush()
-        _, err = monitor.communicate(timeout=60)
+        _, err = monitor.communicate(timeout=300)
     equal(monitor.returncode, 1, f"status of monitor ({err})")
     contains(err, "No space left on device")
     program.stdin.close()
-    equal(program.wait(60), 0, "status of the program")
+    equal(program.wait(300), 0, "status of the program")
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def a_full_file_system_leaves_no_part_and_keeps_what_was_there(dir):
         subprocess.run(["rm", "-rf", copy], check=True)
         before = earlier(case, copy)
         p = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", place, copy, TOOL, *case.command(inputs, place)],
-                           capture_output=True, text=True, timeout=60, check=False)
+                           capture_output=True, text=True, timeout=300, check=False)
         if p.returncode == 99 or "unshare" in p.stderr:
             raise Skip("no file systems can be mounted here")
         check_refused(case, p.returncode, p.stderr, contents(copy), before)
@@ -159,7 +159,7 @@ def a_signal_removes_what_was_begun(dir):
             p.stdin.flush()
             wait_for_temporary(place, before)
             p.send_signal(sig)
-            p.wait(60)
+            p.wait(300)
             p.stdin.close()
             equal(p.returncode, -sig, f"status of {case.name}")
             equal(contents(place), before, f"files after {case.name}")
@@ -195,7 +195,7 @@ def pipes_and_devices_are_written_directly(dir):
         p = popen(TOOL, *(a.format(**inputs, fifo=fifo) for a in args))
         with open(fifo, "rb") as f:
             size = len(f.read())
-        equal(p.wait(60), 0, f"status of {args}")
+        equal(p.wait(300), 0, f"status of {args}")
         assert size > 1000 and stat.S_ISFIFO(os.stat(fifo).st_mode), (args, size)
         status, _, err = tool(*(a.format(**inputs, fifo="/dev/full") for a in args))
         equal(status, 1, f"status of {args} to a full device")
@@ -210,7 +210,7 @@ def a_descriptor_in_the_place_of_a_name_is_the_open_file(dir):
         with open(os.path.join(dir, "all"), "wb") as f:
             f.write(b"before\n")
             f.flush()
-            subprocess.run([TOOL, "decode", "-q", "-f", "jsonl", inputs["ppt"], name], stdout=f, check=True, timeout=60)
+            subprocess.run([TOOL, "decode", "-q", "-f", "jsonl", inputs["ppt"], name], stdout=f, check=True, timeout=300)
         with open(os.path.join(dir, "all"), "rb") as f:
             lines = f.read().splitlines()
         equal((lines[0], len(lines)), (b"before", 20001), f"lines in the file that is standard output, as {name}")

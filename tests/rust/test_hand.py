@@ -29,7 +29,7 @@ def tasks_that_nobody_can_wake_are_dropped_as_without_us(dir):
 def without_a_collector_the_same_happens_untraced(dir):
     for what in "pool", "unwakeable", "wakers", "threads", "moved", "thread-local":
         p = popen(program("hand"), "init", what)
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=300)
         equal((p.returncode, err), (0, ""), f"status and stderr of {what}")
         words = json.loads(out)
         equal(words["enabled"], False, "is it traced")
@@ -221,7 +221,7 @@ def untraced(dir, text, promised="4"):
     env = dict(os.environ, CTP_SHM_PATH=path, CTP_SOCK_PATH=dir + "/nobody", CTP_MAX_STATIONS=promised)
     for verbose in {}, {"CTP_VERBOSE": "1"}:
         p = popen(program("hand"), "init", "some", env=dict(env, **verbose))
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=300)
         equal((p.returncode, json.loads(out)["enabled"]), (0, False), f"status, traced; stderr was\n{err}")
         if not verbose:
             equal(err, "", "stderr of one that was not asked")
@@ -241,7 +241,7 @@ def what_is_no_region_is_left_alone_and_told_when_asked(dir):
     contains(untraced(dir, region(size=2047)), "too short to be a region")
     contains(untraced(dir, b""), "too short to be a region")
     p = popen(program("hand"), "some", env=dict(os.environ, CTP_SHM_PATH=dir, CTP_VERBOSE="1"))
-    contains(p.communicate(timeout=60)[1], "not traced: cannot open")
+    contains(p.communicate(timeout=300)[1], "not traced: cannot open")
 
 
 @test
@@ -258,7 +258,7 @@ def lanes_that_cannot_be_where_they_say_are_not_used(dir):
         with open(path, "wb") as f:
             f.write(text)
         p = popen(program("hand"), "init", "some", env=dict(os.environ, CTP_SHM_PATH=path, CTP_VERBOSE="1"))
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=300)
         equal((p.returncode, json.loads(out)["enabled"]), (0, True), f"status, traced; stderr was\n{err}")
         contains(err, "the lanes are not where they can be")
         with open(path, "rb") as f:

@@ -155,7 +155,7 @@ def tasks_that_outlive_main_are_told_as_alive(dir):
 
 def load(port, requests, clients):
     p = popen("ab", "-q", "-k", "-n", requests, "-c", clients, f"http://127.0.0.1:{port}/")
-    out, err = p.communicate(timeout=120)
+    out, err = p.communicate(timeout=300)
     equal(p.returncode, 0, f"status of ab; it said\n{out}\n{err}")
     failed = re.search(r"^Failed requests:\s+(\d+)", out, re.M)
     # The length of the answer changes with its number; ab may complain of nothing else.
@@ -167,7 +167,7 @@ def load(port, requests, clients):
 def ask(port, path):
     """One request on a connection that stays open: the socket and the answer."""
     import socket
-    s = socket.create_connection(("127.0.0.1", port), timeout=60)
+    s = socket.create_connection(("127.0.0.1", port), timeout=300)
     s.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     got = b""
     while b"connected\n" not in got:
@@ -202,7 +202,7 @@ def every_task_of_a_server_under_load_is_accounted_for(dir):
     idle = [ask(port, "/") for _ in range(3)]  # stay connected, and send nothing
     asked = until_left(port, len(idle) + 1)
     last, _ = ask(port, "/quit")
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=300)
     equal(p.returncode, 0, f"status; stderr was\n{err}")
     accepted, served = (int(n) for n in re.search(r"accepted (\d+) served (\d+)", out).groups())
     equal((served, accepted >= 29), (2504 + asked, True), "served, connections")

@@ -40,7 +40,7 @@ class Appended:
     def report(self):
         with open(self.path, "w", encoding="utf-8") as f:
             f.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in self.lines)
-        done = subprocess.run([TOOL, "report", "--json", self.path], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([TOOL, "report", "--json", self.path], capture_output=True, text=True, timeout=300)
         return json.loads(done.stdout)
 
 

@@ -104,7 +104,7 @@ def check_unknown_words():
 def check_other_forms(path):
     ctf, back = f"{SCRATCH.name}/facts.ctf", f"{SCRATCH.name}/facts.jsonl"
     for form, source, target in (("ctf", path, ctf), ("jsonl", ctf, back)):
-        subprocess.run([TOOL, "export", form, "-i", source, "-o", target], check=True, timeout=60,
+        subprocess.run([TOOL, "export", form, "-i", source, "-o", target], check=True, timeout=300,
                        stdout=subprocess.DEVNULL)
     assert names_of(findings_of(ctf), "lost-wakeup") == ["conn-9"]
     with open(back + ".meta", encoding="utf-8") as f:

@@ -162,7 +162,7 @@ def every_access_without_its_letter_is_rejected(dir):
 
 
 def run_script(*args):
-    p = subprocess.run([SCRIPT, *args], capture_output=True, text=True, check=False, timeout=120)
+    p = subprocess.run([SCRIPT, *args], capture_output=True, text=True, check=False, timeout=300)
     return p.returncode, p.stdout
 
 

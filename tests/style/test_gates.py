@@ -8,7 +8,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def check(name, *args):
-    p = subprocess.run([os.path.join(ROOT, "scripts", name), *args], capture_output=True, text=True, check=False, timeout=120)
+    p = subprocess.run([os.path.join(ROOT, "scripts", name), *args], capture_output=True, text=True, check=False, timeout=300)
     return p.returncode, p.stdout
 
 

@@ -29,7 +29,7 @@ def quick():
 
 
 def ask(*command, env=None):
-    p = subprocess.run([TOOL, *command], capture_output=True, text=True, timeout=120, preexec_fn=quick,
+    p = subprocess.run([TOOL, *command], capture_output=True, text=True, timeout=300, preexec_fn=quick,
                        env=dict(os.environ, **(env or {})))
     return p.returncode, p.stdout, p.stderr
 

@@ -95,10 +95,10 @@ class Attached:
         with with_load(load):
             if stop:
                 os.kill(collector.pid, signal.SIGSTOP)
-            self.program.communicate("\n", timeout=60)
+            self.program.communicate("\n", timeout=300)
             if stop:
                 os.kill(collector.pid, signal.SIGCONT)
-            out, self.err = collector.communicate(timeout=60)
+            out, self.err = collector.communicate(timeout=300)
         self.ended = now_ns()
         self.status = collector.returncode
         self.collector_pid = collector.pid
@@ -343,7 +343,7 @@ def query_tells_a_process_and_a_recording_exactly(dir):
     query_knows_the_layout_of_the_generated_code(n, "buffers[0].")
     query_knows_process_and_owner(n, p, 0)
     n.done()
-    p.communicate("\n", timeout=30)
+    p.communicate("\n", timeout=300)
 
 
 # ---- monitor ----------------------------------------------------------------------------------------------
@@ -356,8 +356,8 @@ def monitored(options, threads, frames, interval_ns, load=False):
     monitor = popen(TOOL, "monitor", "-p", p.pid, *options)
     wait_until(lambda: any(b["attached"] for b in output_of("query", "-p", p.pid, "-l", "--json")["buffers"]), "a monitor")
     with with_load(load):
-        p.communicate("\n", timeout=60)
-        out, _ = monitor.communicate(timeout=60)
+        p.communicate("\n", timeout=300)
+        out, _ = monitor.communicate(timeout=300)
     return out
 
 

@@ -28,7 +28,7 @@ class Waiting:
         wait_until(lambda: sum(t["unread"] for t in recovered(self)["threads"]) == 0, "a collector that has read all")
 
     def end(self):
-        out, err = self.tool.communicate("\n", timeout=60)
+        out, err = self.tool.communicate("\n", timeout=300)
         equal(self.tool.returncode, 0, f"status ({out}{err})")
 
     def kill_collector(self):

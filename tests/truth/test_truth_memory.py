@@ -849,7 +849,7 @@ def a_program_that_was_killed_alone_is_recovered_exactly(dir):
     trace = os.path.join(dir, "alone.trace")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("CACHERAY_", "COROTRACER_"))}
     p = popen(program(dir), 300, 2, "kill", env=dict(env, CACHERAY_OPTIONS=f"tracefile={trace}"))
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     truth = json.loads(out)
     n = Numbers("mem recover", output_of("mem", "recover", "--json", trace))
     raw_path = trace + ".raw"

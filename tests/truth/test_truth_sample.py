@@ -106,7 +106,7 @@ def numbers_of_samples_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
     program = os.path.join(dir, "sampled")
-    subprocess.run(["g++", "-std=c++20", "-O0", "-g", SOURCE_FILE, "-o", program, "-pthread"], check=True, timeout=120)
+    subprocess.run(["g++", "-std=c++20", "-O0", "-g", SOURCE_FILE, "-o", program, "-pthread"], check=True, timeout=300)
     lines = markers()
     for options in (), ("--stacks",):
         with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:

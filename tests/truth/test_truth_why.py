@@ -76,7 +76,7 @@ def variables_of_why_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
     program = os.path.join(dir, "variables")
-    subprocess.run(["g++", "-std=c++20", "-O2", "-g", VARIABLES_SOURCE, "-o", program], check=True, timeout=120)
+    subprocess.run(["g++", "-std=c++20", "-O2", "-g", VARIABLES_SOURCE, "-o", program], check=True, timeout=300)
     with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             if line == "ready\n":
@@ -93,7 +93,7 @@ def numbers_of_why_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
     program = os.path.join(dir, "forgotten")
-    subprocess.run(["g++", "-std=c++20", "-O2", "-g", SOURCE, "-o", program], check=True, timeout=120)
+    subprocess.run(["g++", "-std=c++20", "-O2", "-g", SOURCE, "-o", program], check=True, timeout=300)
     for options in (), ("--stacks",):
         with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:
             for line in process.stdout:
@@ -165,7 +165,7 @@ def build_traced(dir, source):
         command = ["gcc", source, library]
     else:
         command = ["g++", "-std=c++20", source]
-    subprocess.run([*command, "-g", "-I", os.path.join(TREE, "include"), "-o", program, "-pthread"], check=True, timeout=120)
+    subprocess.run([*command, "-g", "-I", os.path.join(TREE, "include"), "-o", program, "-pthread"], check=True, timeout=300)
     return program
 
 
@@ -226,7 +226,7 @@ def waiters_deadlines_and_holders_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
     program = os.path.join(dir, "rings")
-    subprocess.run(["g++", "-std=c++20", "-O0", "-g", RINGS, "-o", program, "-pthread"], check=True, timeout=120)
+    subprocess.run(["g++", "-std=c++20", "-O0", "-g", RINGS, "-o", program, "-pthread"], check=True, timeout=300)
     start = time.monotonic_ns()
     process, _ = started(program, "kinds")
     with process:
@@ -262,11 +262,11 @@ def numbers_of_coroutines_that_did_not_run_are_those_of_the_program(dir):
         raise Skip("no g++ here")
     program, trace = os.path.join(dir, "waiting"), os.path.join(dir, "waiting.jsonl")
     subprocess.run(["g++", "-std=c++20", "-g", "-I", os.path.join(TREE, "include"), WAITING, "-o", program, "-pthread"],
-                   check=True, timeout=120)
+                   check=True, timeout=300)
     with subprocess.Popen([program, "6", "1"], stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         subprocess.run([os.environ["COROTRACER"], "run", "-q", "-p", str(process.pid), "--duration", "1", "-o", trace],
-                       check=True, timeout=60)
+                       check=True, timeout=300)
         process.kill()
     report_lists_coroutines_that_did_not_run(Numbers("report", output_of("report", "--json", trace)), 6)
 

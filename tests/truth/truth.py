@@ -114,7 +114,7 @@ class TracedRun:
                       *words, PROGRAM, self.truth_path, *program)
             if while_running:
                 while_running(p, watch, self)
-            self.out, self.err = p.communicate(timeout=120)
+            self.out, self.err = p.communicate(timeout=300)
             self.ended = now_ns()
         self.status = p.returncode
         watch.join(10)
@@ -203,7 +203,7 @@ def read_ctf(path):
     """A CTF trace by babeltrace2."""
     if not shutil.which("babeltrace2"):
         raise Skip("no babeltrace2 here")
-    p = subprocess.run(["babeltrace2", "--clock-cycles", path], capture_output=True, text=True, check=False, timeout=120)
+    p = subprocess.run(["babeltrace2", "--clock-cycles", path], capture_output=True, text=True, check=False, timeout=300)
     equal(p.returncode, 0, f"status of babeltrace2 ({p.stderr})")
     trace = Trace()
     for line in p.stdout.splitlines():

@@ -138,7 +138,7 @@ def a_server_with_many_connections_is_drawn(dir):
     with open(port_file, encoding="ascii") as f:
         port = int(f.read())
     for _ in range(5):
-        many = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(60)]
+        many = [socket.create_connection(("127.0.0.1", port), timeout=300) for _ in range(60)]
         for i, s in enumerate(many):
             s.sendall(b"SET k%d v\r\nGET k%d\r\n" % (i, i))
         for s in many:
@@ -147,7 +147,7 @@ def a_server_with_many_connections_is_drawn(dir):
                 answer += s.recv(4096)
             s.close()
     p.send_signal(signal.SIGTERM)
-    p.communicate(timeout=120)
+    p.communicate(timeout=300)
     r, d = reading.Reading(trace), draw(trace)
     assert len(r.lives) > 300
     compare(r, d)

@@ -26,7 +26,7 @@ def start(name, *args, prefix=(), **kwargs):
 def end(p):
     """Ask it to end; returns its output, as JSON if it is JSON."""
     p.terminate()
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=300)
     equal(err, "", "stderr of the program")
     equal(p.returncode, 0, "status of the program")
     lines = [line for line in out.splitlines() if line.startswith("{")]

@@ -56,7 +56,7 @@ def signals_and_limits_end_it_cleanly(dir):
         c = attach_start(dir, p)
         attached(dir, c, p)
         c.send_signal(sig)
-        _, err = c.communicate(timeout=60)
+        _, err = c.communicate(timeout=300)
         equal(c.returncode, 0, f"status after {sig} ({err})")
         equal(json.loads(err.splitlines()[-1])["end"], "asked", "the end")
         frames, summary = decode(os.path.join(dir, "frames.ppt"))
@@ -107,7 +107,7 @@ def a_second_collector_is_refused_with_the_first_ones_pid(dir):
     a = attach(dir, p, "--force-attach", "--count", 50, file="second.ppt")
     equal(a.status, 0, f"status of force ({a.err})")
     equal(len(decode(a.file)[0]), 50, "frames of the second")
-    _, err = c.communicate(timeout=60)
+    _, err = c.communicate(timeout=300)
     equal(json.loads(err.splitlines()[-1])["end"], "taken over", "the end of the first")
     check_busy(decode(os.path.join(dir, "frames.ppt"))[0])
     end(p)
@@ -145,7 +145,7 @@ def a_resize_under_load_loses_nothing_by_itself(dir):
     while "uses 262144 slots now" not in c.stderr.readline():
         pass
     c.terminate()
-    _, err = c.communicate(timeout=60)
+    _, err = c.communicate(timeout=300)
     at = json.loads(err.splitlines()[-1])
     frames, summary = decode(os.path.join(dir, "frames.ppt"))
     check_busy(frames)
@@ -332,7 +332,7 @@ def refusals_say_why_and_what_to_do(dir):
         raise Skip("no setpriv here")
     as_nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
     q = popen(*as_nobody, TOOL, "attach", "-p", p.pid, "-o", "/dev/null")
-    _, err = q.communicate(timeout=60)
+    _, err = q.communicate(timeout=300)
     if "Permission denied" in err and "setpriv" in err:
         raise Skip("nobody may not run the tool here")
     equal(q.returncode, 1, "status as another user")
@@ -379,7 +379,7 @@ def without_its_system_calls_it_stops_the_program_and_says_how_long(dir):
     p = start("live_fixed", 2, 50000)
     file = os.path.join(dir, "frames.ppt")
     q = popen(program("live_forbid"), TOOL, "attach", "-p", p.pid, "-o", file, "--json", "--count", 200)
-    _, err = q.communicate(timeout=60)
+    _, err = q.communicate(timeout=300)
     if q.returncode == 77:
         raise Skip("no seccomp here")
     equal(q.returncode, 0, f"status ({err})")
@@ -393,7 +393,7 @@ def without_its_system_calls_it_stops_the_program_and_says_how_long(dir):
                    f"print(c.ptrace(0x4206, {p.pid}, 0, 0), flush=True)\ntime.sleep(60)")
     if tracer.stdout.readline() == "0\n":
         q = popen(program("live_forbid"), TOOL, "attach", "-p", p.pid, "-o", file, "--count", 10)
-        _, err = q.communicate(timeout=60)
+        _, err = q.communicate(timeout=300)
         equal(q.returncode, 1, f"status ({err})")
         contains(err, f"already traced by process {tracer.pid}")
         # process_vm_readv(2) does not need to trace it.

@@ -191,11 +191,11 @@ def standard_output_takes_one_type_at_a_time(dir):
 def lines_of_csv_end_with_lf_unless_crlf_is_asked_for(dir):
     path = write(dir, header(TWO) + whole(2, 1, 0, 5))
     for options, end in (([], b"\n"), (["--lf"], b"\n"), (["--crlf"], b"\r\n")):
-        p = subprocess.run([TOOL, "decode", "-q", *options, "--frame", "whole", path, "-"], capture_output=True, check=True, timeout=60)
+        p = subprocess.run([TOOL, "decode", "-q", *options, "--frame", "whole", path, "-"], capture_output=True, check=True, timeout=300)
         equal(p.stdout, b"ppt_seqno,t,n" + end + b"2,1000000000,5" + end, f"CSV with {options}")
     # A shell reads the last column as a number.
     p = subprocess.run(f"{TOOL} decode -q --frame whole {path} - | awk -F, 'NR > 1 {{ print $3 + 1 \"|\" $3 \"|\" }}'",
-                       shell=True, capture_output=True, text=True, check=True, timeout=60)
+                       shell=True, capture_output=True, text=True, check=True, timeout=300)
     equal(p.stdout, "6|5|\n", "the last column in awk")
 
 

@@ -16,7 +16,7 @@ def a_program_killed_while_attached_is_an_end_like_any_other(dir):
         time.sleep(random.random() * 0.05)
         p.kill()
         p.wait()
-        _, err = c.communicate(timeout=60)
+        _, err = c.communicate(timeout=300)
         if c.returncode == 0:
             frames, _ = decode(os.path.join(dir, "frames.ppt"))
             check_busy(frames)
@@ -84,7 +84,7 @@ def limited(dir, **limits):
     script = f"""{sets}"$1" 1 50000 > "$3/out" & P=$!; while ! grep -q ready "$3/out"; do :; done
         "$2" attach -p $P -o "$3/f.ppt" --count 10 --json; echo $? >&2; kill $P; wait $P; ipcs -m | grep -c 0x >&2"""
     q = popen("unshare", "-i", "bash", "-c", script, "-", program("live_busy"), TOOL, dir)
-    _, err = q.communicate(timeout=60)
+    _, err = q.communicate(timeout=300)
     return err
 
 
@@ -122,7 +122,7 @@ def a_resize_that_finds_no_memory_leaves_the_ring_as_it_is(dir):
         line = c.stderr.readline()
         contains(line, "the ring stays as it is")
         c.terminate()
-        _, err = c.communicate(timeout=60)
+        _, err = c.communicate(timeout=300)
         equal(c.returncode, 0, f"status ({err})")
         frames, _ = decode(os.path.join(dir, "frames.ppt"))
         check_busy(frames)
@@ -203,7 +203,7 @@ def a_pipe_that_nobody_reads_does_not_keep_the_program_attached(dir):
     q = popen(TOOL, "monitor", "-p", p.pid, "--json")
     q.stdout.readline()
     q.stdout.close()
-    q.wait(timeout=60)
+    q.wait(timeout=300)
     equal(q.returncode, 0, "status of monitor")
     equal(attach(dir, p, "--count", 10).status, 0, "status of the next")
     end(p)

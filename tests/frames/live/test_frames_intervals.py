@@ -52,7 +52,7 @@ def no_interval_contains_the_attach(dir):
         first = attach_start(dir, p, "-c", CPU)
         attached(dir, first, p)
         a = attach(dir, p, "-c", CPU, "--force-attach", "--count", 300, file="second.ppt")
-        first.communicate(timeout=60)
+        first.communicate(timeout=300)
         all_frames += works(a.file) + works(os.path.join(dir, "frames.ppt"))
         windows = end(p)["windows"]
         calls = {w[1] for w in windows}
@@ -72,7 +72,7 @@ def a_resize_is_in_no_interval(dir):
     for slots in (8192, 16384):
         equal(tool("attach", "-p", p.pid, "--resize", slots)[0], 0, "status of a resize")
     c.terminate()
-    c.communicate(timeout=60)
+    c.communicate(timeout=300)
     frames = works(os.path.join(dir, "frames.ppt"))
     windows = end(p)["windows"]
     equal(sum(w[1] == "shmat" for w in windows), 4, "segments mapped")

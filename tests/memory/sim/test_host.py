@@ -37,7 +37,7 @@ def sysfs(dir, *caches):
 def with_sysfs(root, *command):
     script = f'mount --bind "$1" {CPU} || exit 125; shift; exec "$@"'
     p = subprocess.run(["unshare", "-rm", "sh", "-c", script, "sh", root, TOOL, *command], capture_output=True, text=True,
-                       timeout=60)
+                       timeout=300)
     if p.returncode == 125 or p.stderr.startswith("unshare:"):
         raise Skip(f"no mount namespace here: {p.stderr.strip()}")
     return p.returncode, p.stdout, p.stderr
