@@ -74,6 +74,7 @@ def compile_program(name, command, inputs=()):
 
     @inputs: files other than those that the preprocessor reads, for example libraries.
     """
+    command = [os.path.normpath(word) if word.startswith("/") else word for word in command]
     key = hashlib.sha256("\0".join(command).encode()).hexdigest()[:16]
     with locked_directory("%s-%s" % (name, key)) as where:
         out, record, rule = (os.path.join(where, file) for file in (name, "record.json", "rule.d"))

@@ -110,8 +110,8 @@ def test_c(work):
     if not os.path.exists(library):
         print("no library of the C SDK")
         return
-    program = programs.compile_program("traced_c", ["gcc", "-g", "-I", os.path.join(TREE, "include"),
-                                                    os.path.join(common.HERE, "traced.c"), library, "-pthread"], [library])
+    program = programs.compile_program("traced", ["gcc", "-g", "-I", os.path.join(TREE, "include"),
+                                                  os.path.join(common.HERE, "traced.c"), library, "-pthread"], [library])
     with Traced(work, program) as traced:
         found = common.why("-p", str(traced.pid))
         check_collector("C", found, traced, NR + 1, 0)

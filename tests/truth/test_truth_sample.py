@@ -2,10 +2,12 @@
 """test_truth_sample.py - the numbers of `why --sample`, compared with what a program says of itself."""
 import resource
 
+import programs
 from truth import *
 
 SOURCE_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inspect", "sampled.cpp")
-RATE, SECONDS = 20, 2
+RATE = 20
+LOOKS = 25  # at least, for a share of them to say something
 PERIOD_NS = 1_000_000_000 // RATE
 STILL, TURNS, BLOCKED = 60, 40, 1
 IN_TURNS = ("longer", "shorter", "start", "turns")
@@ -28,15 +30,15 @@ def places_of(stacks, lines):
 
 
 @check
-def sample_counts_add_up(n, pid, wall_ns, cpu_ns):
+def sample_counts_add_up(n, pid, seconds, wall_ns, cpu_ns):
     out = n.output
     n.equal("pid", pid)
     n.equal("period_ns", PERIOD_NS)
-    n.within("looks", 1, RATE * SECONDS)
-    n.within("late", 0, RATE * SECONDS - 1)
+    n.within("looks", 1, RATE * seconds)
+    n.within("late", 0, RATE * seconds - 1)
     n.equal("failed", 0)
-    equal(out["looks"] + out["late"], RATE * SECONDS, "looks that were due")
-    n.within("elapsed_ns", SECONDS * 1_000_000_000, wall_ns)
+    equal(out["looks"] + out["late"], RATE * seconds, "looks that were due")
+    n.within("elapsed_ns", seconds * 1_000_000_000, wall_ns)
     n.within("look_max_ns", 1, wall_ns)
     n.within("look_ns", 1, out["look_max_ns"])
     n.within("look_cpu_ns", 1, cpu_ns / out["looks"])
@@ -89,10 +91,14 @@ def sample_sees_what_the_program_does(n, lines):
 def sample_one(process, options, lines):
     process.stdout.readline()
     time.sleep(0.6)         # the coroutines have different phases then
-    start, cpu = time.monotonic_ns(), cpu_of_children_ns()
-    n = Numbers("why --sample", output_of("why", "--json", *options, "-p", process.pid, "--sample", f"{RATE}/s",
-                                          "--duration", SECONDS))
-    sample_counts_add_up(n, process.pid, time.monotonic_ns() - start, cpu_of_children_ns() - cpu)
+    # On a loaded machine many looks are too late.
+    for seconds in (2, 8, 30):
+        start, cpu = time.monotonic_ns(), cpu_of_children_ns()
+        n = Numbers("why --sample", output_of("why", "--json", *options, "-p", process.pid, "--sample", f"{RATE}/s",
+                                              "--duration", seconds))
+        if n.output["looks"] >= LOOKS:
+            break
+    sample_counts_add_up(n, process.pid, seconds, time.monotonic_ns() - start, cpu_of_children_ns() - cpu)
     share = sample_sees_what_the_program_does(n, lines)
     n.done()
     process.terminate()
@@ -105,8 +111,8 @@ def sample_one(process, options, lines):
 def numbers_of_samples_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
-    program = os.path.join(dir, "sampled")
-    subprocess.run(["g++", "-std=c++20", "-O0", "-g", SOURCE_FILE, "-o", program, "-pthread"], check=True, timeout=300)
+    program = programs.compile_program("sampled", ["g++", "-std=c++20", "-fcoroutines", "-O0", "-g", SOURCE_FILE, "-pthread"])
+    assert program, SOURCE_FILE
     lines = markers()
     for options in (), ("--stacks",):
         with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:

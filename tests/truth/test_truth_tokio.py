@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_truth_tokio.py - the numbers of `why` on Tokio's tasks, compared with what the program says."""
-import sys
-
+import test_why_tokio_tasks as program
 from truth import *
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inspect"))
-import test_why_tokio_tasks as program  # noqa: E402
 
 OWN = "main.rs"
 HOUR_MS = 3600 * 1000

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: MIT
 """test_truth_why.py - the numbers of `why`, compared with what a program says of itself."""
+import programs
 from truth import *
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inspect", "forgotten.cpp")
 VARIABLES_SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "variables.cpp")
 CLIENTS, FORGOTTEN, VARIABLES = 1000, 10, 1003
+
+
+def compiled(*command, inputs=()):
+    """A program that other tests use too."""
+    source = next(word for word in command if word.endswith((".c", ".cpp")))
+    path = programs.compile_program(os.path.basename(source).split(".")[0], list(command), inputs)
+    assert path, source
+    return path
 
 
 def line_of(marker, source=SOURCE):
@@ -75,12 +84,12 @@ def why_shows_the_values_of_variables(n, pid, members):
 def variables_of_why_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
-    program = os.path.join(dir, "variables")
-    subprocess.run(["g++", "-std=c++20", "-O2", "-g", VARIABLES_SOURCE, "-o", program], check=True, timeout=300)
+    program = compiled("g++", "-std=c++20", "-O2", "-g", VARIABLES_SOURCE)
     with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             if line == "ready\n":
                 break
+        programs.wait_asleep(process.pid)
         for options, members in (("--locals",), 1000), (("--locals", "--all"), VARIABLES):
             n = Numbers("why", output_of("why", "--json", *options, "-p", process.pid))
             why_shows_the_values_of_variables(n, process.pid, members)
@@ -92,13 +101,13 @@ def variables_of_why_are_those_of_the_program(dir):
 def numbers_of_why_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
-    program = os.path.join(dir, "forgotten")
-    subprocess.run(["g++", "-std=c++20", "-O2", "-g", SOURCE, "-o", program], check=True, timeout=300)
+    program = compiled("g++", "-std=c++20", "-fcoroutines", "-O2", "-g", SOURCE, "-pthread")
     for options in (), ("--stacks",):
         with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:
             for line in process.stdout:
                 if line == "ready\n":
                     break
+            programs.wait_asleep(process.pid)
             start = time.monotonic_ns()
             n = Numbers("why", output_of("why", "--json", *options, "-p", process.pid))
             why_finds_what_the_program_created(n, process.pid, time.monotonic_ns() - start)
@@ -158,15 +167,12 @@ def why_joins_what_the_collector_knows(n, facts, source, since_ns):
                 n.equal(f"{path}.parent", facts["waker_id"])
 
 
-def build_traced(dir, source):
-    program = os.path.join(dir, "traced" + source[-2:])
+def build_traced(source):
+    include = os.path.join(TREE, "include")
     if source.endswith(".c"):
         library = os.path.join(os.path.dirname(os.path.abspath(os.environ["COROTRACER"])), "sdk", "c", "libcorotracer.a")
-        command = ["gcc", source, library]
-    else:
-        command = ["g++", "-std=c++20", source]
-    subprocess.run([*command, "-g", "-I", os.path.join(TREE, "include"), "-o", program, "-pthread"], check=True, timeout=300)
-    return program
+        return compiled("gcc", "-g", "-I", include, source, library, "-pthread", inputs=[library])
+    return compiled("g++", "-std=c++20", "-fcoroutines", "-O0", "-g", "-I", include, source, "-pthread")
 
 
 @test
@@ -174,7 +180,7 @@ def numbers_of_the_collector_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
     for source in TRACED + ".cpp", TRACED + ".c":
-        program = build_traced(dir, source)
+        program = build_traced(source)
         start, facts = time.monotonic_ns(), {}
         with subprocess.Popen([os.environ["COROTRACER"], "run", "-o", os.path.join(dir, "t.jsonl"), "--", "sh", "-c",
                                f'echo pid $$; exec "$0" {NR_TRACED}', program], stdout=subprocess.PIPE,
@@ -184,6 +190,7 @@ def numbers_of_the_collector_are_those_of_the_program(dir):
                     break
                 facts[line.split()[0]] = int(line.split()[1])
             facts["collector"] = process.pid
+            programs.wait_asleep(facts["pid"])
             n = Numbers("why", output_of("why", "--json", "-p", facts["pid"]))
             why_joins_what_the_collector_knows(n, facts, source, time.monotonic_ns() - start)
             os.kill(facts["pid"], 15)
@@ -218,6 +225,7 @@ def started(program, what):
             break
         words = line.split()
         facts[words[0]] = int(words[1])
+    programs.wait_asleep(process.pid)
     return process, facts
 
 
@@ -225,8 +233,7 @@ def started(program, what):
 def waiters_deadlines_and_holders_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
-    program = os.path.join(dir, "rings")
-    subprocess.run(["g++", "-std=c++20", "-O0", "-g", RINGS, "-o", program, "-pthread"], check=True, timeout=300)
+    program = compiled("g++", "-std=c++20", "-fcoroutines", "-O0", "-g", RINGS, "-pthread")
     start = time.monotonic_ns()
     process, _ = started(program, "kinds")
     with process:
@@ -235,11 +242,7 @@ def waiters_deadlines_and_holders_are_those_of_the_program(dir):
         process.kill()
     process, facts = started(program, "threads")
     with process:
-        for _ in range(100):
-            output = output_of("why", "--json", "-p", process.pid)
-            if all(thread["waits_for"] for thread in output["threads"]):
-                break
-        n = Numbers("why", output)
+        n = Numbers("why", output_of("why", "--json", "-p", process.pid))
         why_names_the_thread_that_holds_a_mutex(
             n, {facts["first"]: facts["second"], facts["second"]: facts["first"]})
         process.kill()
@@ -260,15 +263,19 @@ def report_lists_coroutines_that_did_not_run(n, stacks):
 def numbers_of_coroutines_that_did_not_run_are_those_of_the_program(dir):
     if not shutil.which("g++"):
         raise Skip("no g++ here")
-    program, trace = os.path.join(dir, "waiting"), os.path.join(dir, "waiting.jsonl")
-    subprocess.run(["g++", "-std=c++20", "-g", "-I", os.path.join(TREE, "include"), WAITING, "-o", program, "-pthread"],
-                   check=True, timeout=300)
-    with subprocess.Popen([program, "6", "1"], stdout=subprocess.PIPE, text=True) as process:
-        process.stdout.readline()
-        subprocess.run([os.environ["COROTRACER"], "run", "-q", "-p", str(process.pid), "--duration", "1", "-o", trace],
-                       check=True, timeout=300)
-        process.kill()
-    report_lists_coroutines_that_did_not_run(Numbers("report", output_of("report", "--json", trace)), 6)
+    trace = os.path.join(dir, "waiting.jsonl")
+    program = compiled("g++", "-std=c++20", "-O1", "-g", "-I", os.path.join(TREE, "include"), WAITING, "-pthread")
+    # The looks are made with a low priority: on a loaded machine they take longer.
+    for seconds in ("1", "6", "20", "20"):
+        with subprocess.Popen([program, "6", "1"], stdout=subprocess.PIPE, text=True) as process:
+            process.stdout.readline()
+            subprocess.run([os.environ["COROTRACER"], "run", "-q", "-p", str(process.pid), "--duration", seconds, "-o", trace],
+                           check=True, timeout=300)
+            process.kill()
+        output = output_of("report", "--json", trace)
+        if output.get("waiting") and all(w["unmoved"] is not None for w in output["waiting"]):
+            break
+    report_lists_coroutines_that_did_not_run(Numbers("report", output), 6)
 
 
 if __name__ == "__main__":
