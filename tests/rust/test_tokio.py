@@ -177,14 +177,24 @@ def ask(port, path):
     return s, got
 
 
+def is_open(port, client):
+    """The server at @port has a socket for this client."""
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        rows = [line.split()[1:4] for line in f]
+    return any(local.endswith(f":{port:04X}") and remote.endswith(f":{client:04X}") and state in ("01", "08", "09")
+               for local, remote, state in rows[1:])
+
+
 def until_left(port, connected):
     """Wait until the server has noticed that the clients left; returns the number of requests needed."""
     for asked in range(1, 1000):
         s, got = ask(port, "/")
+        own = s.getsockname()[1]
         s.close()
         if f" {connected} connected" in got.decode():
-            # The last client, which asked, must be gone as well.
-            time.sleep(1)
+            # The last client, which asked, must be gone as well: the server has closed its socket.
+            wait_until(lambda: not is_open(port, own), "the end of the last connection")
+            time.sleep(0.3)  # and its task ends
             return asked
         time.sleep(0.02)
     raise AssertionError(f"never came: {connected} connected; the last was {got}")

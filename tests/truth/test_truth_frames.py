@@ -79,6 +79,25 @@ class Recording:
         return next((m[1:] for m in self.marks if m[0] == END), None)
 
 
+def wait_for_loop(pid):
+    """The ring is offered before the collector is ready to see the end of the program: wait until it polls or sleeps."""
+    def switches():
+        with open(f"/proc/{pid}/status", encoding="ascii") as f:
+            text = f.read()
+        return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.M)[1]), "State:\tS" in text
+
+    first, (last, _), since = switches()[0], switches(), now_ns()
+
+    def is_there():
+        nonlocal last, since
+        count, sleeps = switches()
+        if count != last or not sleeps:
+            last, since = count, now_ns()
+        return count >= first + 3 or now_ns() - since > 200_000_000
+
+    wait_until(is_there, "a collector that polls")
+
+
 class Attached:
     """A program that saves @frames in each of @threads while a collector is attached to it, and ends."""
 
@@ -91,7 +110,7 @@ class Attached:
         self.began = now_ns()
         collector = popen(TOOL, "attach", "-p", self.program.pid, "-o", self.file, *(["--json"] if json_summary else []), *options)
         wait_until(self.is_attached, "a collector that is attached")
-        time.sleep(0.2)  # the ring is offered before the collector is ready to see the end of the program
+        wait_for_loop(collector.pid)
         with with_load(load):
             if stop:
                 os.kill(collector.pid, signal.SIGSTOP)

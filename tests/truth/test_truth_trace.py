@@ -546,7 +546,7 @@ def a_trace_of_stations_is_told_exactly(dir):
 
 def stop_while_it_drains(tool_process, watch, run):
     """The program has ended, the collector knows it and drains: it is stopped there for a while."""
-    watch.join(60)
+    watch.join(300)
     pid = Truth(run.truth_path).pid
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "a collector that has seen the end of the program")
     os.kill(tool_process.pid, signal.SIGSTOP)

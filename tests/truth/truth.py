@@ -21,7 +21,7 @@ FULL = bool(os.environ.get("COROTRACER_FULL"))
 SANITIZE = bool(os.environ.get("SANITIZE"))
 OTHER_KINDS = ("birth", "wake", "end", "destroy", "close", "acquire", "release")
 # The exit of a process is noticed late on a busy machine, by this script and by the collector.
-LATE_NS = 1_000_000_000
+LATE_NS = 3_000_000_000
 
 
 def repeats():
@@ -117,7 +117,7 @@ class TracedRun:
             self.out, self.err = p.communicate(timeout=300)
             self.ended = now_ns()
         self.status = p.returncode
-        watch.join(10)
+        watch.join(300)
         self.exit_seen = watch.gone
         self.truth = Truth(self.truth_path)
 
