@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // fixtures.mjs - real traces for the page: made by running real programs under the tool.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -115,11 +115,45 @@ export function hostileTrace() {
 // The page of `why --html` for a program of tests/inspect; data: what `why --json` printed of the same look;
 // core: the process, saved.
 export async function whyPage(name, ...options) {
-	return watchedProgram(name, (file, pid) => {
-		const data = JSON.parse(run(TOOL, "why", "--json", "--html", file(".html"), ...options, "-p", pid));
-		run(TOOL, "why", "--save", file(".core"), "-p", pid);
-		return { html: file(".html"), data, core: file(".core") };
-	});
+	return watchedProgram(name, (file, pid) => lookAt(file, pid, options));
+}
+
+function lookAt(file, pid, options) {
+	const data = JSON.parse(run(TOOL, "why", "--json", "--html", file(".html"), ...options, "-p", pid));
+	run(TOOL, "why", "--save", file(".core"), "-p", pid);
+	return { html: file(".html"), data, core: file(".core") };
+}
+
+// The same for a mode of rings.cpp.
+export async function ringsPage(...args) {
+	const file = (end) => join(OUT, `rings${end}`);
+	if (!existsSync(file(""))) buildInspected("rings", file(""));
+	return watched(file(""), args, (pid) => lookAt((end) => file(`-${args.join("-")}${end}`), pid, ["--types", join(ROOT, "tests/inspect/rings.types")]));
+}
+
+// The same for a mode of the program with tasks of Tokio; null: there is no cargo, or it cannot build it.
+export async function tokioPage(mode) {
+	const file = (end) => join(OUT, `tokio${end}`);
+	if (!existsSync(file("")) && !buildTokio(file(""))) return null;
+	return watched(file(""), [mode], (pid) => lookAt((end) => file(`-${mode}${end}`), pid, []));
+}
+
+// What cargo builds is kept, and shared with tests/inspect; the program is copied, since another test may build it again.
+function buildTokio(out) {
+	const crate = join(OUT, "crate");
+	const target = join(process.env.TOKIO_TARGET ?? OUT, "target-own");
+	const env = { ...process.env, CARGO_TARGET_DIR: target, RUSTFLAGS: "", CARGO_PROFILE_DEV_DEBUG: "2", CARGO_PROFILE_DEV_OPT_LEVEL: "0" };
+	cpSync(join(ROOT, "tests/inspect/tokio_tasks"), crate, { recursive: true, filter: (name) => !/\/(target|Cargo\.lock)$/.test(name) });
+	for (const network of [["--offline"], []]) {
+		try {
+			execFileSync("cargo", ["build", "--quiet", ...network], { cwd: crate, env, stdio: ["ignore", "ignore", "pipe"], timeout: 600_000 });
+			copyFileSync(join(target, "debug/corotracer-inspected-tasks"), out);
+			return true;
+		} catch (e) {
+			if (e.code === "ENOENT") return false;
+		}
+	}
+	return false;
 }
 
 // The page of `why --sample --html`, and what --json printed of the same looks.
@@ -129,16 +163,25 @@ export async function profilePage(name) {
 	}));
 }
 
+function buildInspected(name, out) {
+	run("g++", "-std=c++20", "-fcoroutines", "-g", "-O1", join(ROOT, `tests/inspect/${name}.cpp`), "-o", out, "-pthread");
+}
+
 // Builds a program of tests/inspect and calls look(names of files, pid) while it runs.
 async function watchedProgram(name, look) {
 	const file = (end) => join(OUT, `${name}${end}`);
-	run("g++", "-std=c++20", "-fcoroutines", "-g", "-O1", join(ROOT, `tests/inspect/${name}.cpp`), "-o", file(""), "-pthread");
-	const program = spawn(file(""), [], { stdio: ["ignore", "pipe", "ignore"] });
+	buildInspected(name, file(""));
+	return watched(file(""), [], (pid) => look(file, pid));
+}
+
+// Calls look(pid) while the program runs, after it has said that it is ready.
+async function watched(path, args, look) {
+	const program = spawn(path, args, { stdio: ["ignore", "pipe", "ignore"] });
 	try {
 		let text = "";
 		program.stdout.on("data", (part) => (text += part));
-		await until(`${name} is ready`, () => /^ready$/m.test(text));
-		return look(file, String(program.pid));
+		await until(`${path} is ready`, () => /^ready$/m.test(text));
+		return look(String(program.pid));
 	} finally {
 		program.kill("SIGKILL");
 		await ended(program);

@@ -30,6 +30,19 @@ test("an empty stack has no node", () => {
 	assert.deepEqual(buildAwaitTree([group(1, "waiting")]), []);
 });
 
+test("futures that are awaited together are branches of their node, after its other children", () => {
+	const level = (name: string) => ({ function: name, file: "a.rs", line: 1, exact: true });
+	const tasks = group(3, "waiting", "select");
+	tasks.stack[0].branches = [
+		{ count: 2, stack: [{ ...level("leaf"), awaits: "Sleep" }, level("middle")], kind: "timer", type: "Sleep" },
+		{ count: 1, stack: [], kind: "task", type: "JoinHandle" },
+	];
+	const roots = buildAwaitTree([tasks, group(1, "waiting", "leaf", "select")]);
+	assert.deepEqual(outline(roots), [["select", 4, 0, 1, ["leaf", 1, 0, 1], ["middle", 6, 0, 0, ["leaf", 6, 0, 0]], ["task JoinHandle", 3, 0, 0]]]);
+	assert.deepEqual(roots[0].children.map((n) => n.isBranch), [false, true, true]);
+	assert.equal(roots[0].children[1].children[0].awaits, "Sleep");
+});
+
 test("nodes are opened until enough are visible, and not too deep", () => {
 	const deep = buildAwaitTree([group(1, "waiting", ...Array.from({ length: 50_000 }, () => "f"))]);
 	assert.equal(nodesToOpen(deep, 1e6, 100).size, 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// parts.ts - the parts of the page of `why --html`: tree, groups, threads.
+// parts.ts - the parts of the page of `why --html`: tree and groups.
 
 import { button, h, replace, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
@@ -8,67 +8,21 @@ import { shownOf, tablePart, type PagePart } from "../ui/part_page.ts";
 import { bar, empty, panel } from "../ui/parts.ts";
 import { matches, SortTable, type SortColumn } from "../ui/sort_table.ts";
 import { buildAwaitTree, nodesToOpen, type AwaitNode } from "./await_tree.ts";
-import { localList, memberVariables } from "./locals.ts";
-import type { Descriptor, Group, Level, WaitsFor, WhyData, WhyThread } from "./types.ts";
+import { memberVariables } from "./locals.ts";
+import { functionText, placeText, stackList, stackText } from "./stack_list.ts";
+import type { Group, WhyData } from "./types.ts";
+import { reasonText, verdictBadge, verdictText } from "./verdict_text.ts";
+import { isRust, waitLines } from "./wait_lines.ts";
 
 const OPEN_AT_FIRST = 80;      // nodes
 const OPEN_MOST = 3000;
 const OPEN_DEPTH = 100;        // browsers fail on very deep pages
 const CHILDREN_SHOWN = 200;    // of one node
 const MEMBERS_SHOWN = 100;
-const LEVELS_SHOWN = 40;       // of a stack in the table
 const WAITS_SHOWN = 5;
 const GROUPS_SHOWN = 300;
 
-// ---- texts ----
-
-export function placeText(l: Level): string {
-	return l.file === null ? "" : l.line === null ? l.file : `${l.file}:${l.line}`;
-}
-
-export const functionText = (l: Level) => l.function ?? "(unknown function)";
-
-function descriptorText(d: Descriptor): string {
-	const words = [d.state === "closed" ? "closed" : d.state === null ? "state unknown" : (d.type ?? "open")];
-	if (d.peer) words.push(`peer ${d.peer}`);
-	if (d.readable) words.push("readable");
-	if (d.unread) words.push(`${fmt.count(d.unread)} unread`);
-	if (d.watched === false) words.push("in no epoll set");
-	if (d.edge_triggered) words.push("edge-triggered");
-	if (d.disarmed) words.push("disarmed");
-	return `${d.in_awaiter ? "" : "holds "}descriptor ${d.descriptor}: ${words.join(", ")}`;
-}
-
-// Kinds that this page does not know are shown with all their values.
-function waitLines(w: WaitsFor | null): string[] {
-	if (w === null) return [];
-	if (w.descriptors) return w.descriptors.map(descriptorText);
-	if (w.kind === "start") return ["not started"];
-	if (w.kind === "awaiter") return [w.type ?? ""];
-	const { kind, ...rest } = w;
-	return [[kind, ...Object.entries(rest).map(([key, value]) => `${key} ${typeof value === "object" ? JSON.stringify(value) : value}`)].join(", ")];
-}
-
-const verdictText = (g: Group) => (g.confidence === "none" ? g.verdict : `${g.verdict}, ${g.confidence}`);
-
-function verdictBadge(g: Group, text = verdictText(g)): HTMLElement {
-	return h("span", { class: "badge", data: { sure: g.confidence === "none" ? "info" : g.confidence } }, text);
-}
-
-const reasonText = (g: Group) => [g.reason, g.doubt ? `not proven: ${g.doubt}` : undefined].filter((t) => t !== undefined).join("; ");
-
 // ---- groups ----
-
-function stackLevel(l: Level): HTMLElement {
-	return h("li", null, h("span", { class: "mono" }, functionText(l)), " ", h("span", { class: "muted mono" }, placeText(l)),
-		l.exact || l.file === null ? null : h("span", { class: "muted" }, " (the function)"), localList(l));
-}
-
-export function stackList(g: { stack: readonly Level[] }): HTMLElement {
-	const more = g.stack.length - LEVELS_SHOWN;
-	return h("ol", { class: "await-stack" }, ...g.stack.slice(0, LEVELS_SHOWN).map(stackLevel),
-		more > 0 ? h("li", { class: "muted" }, `and ${fmt.count(more)} more`) : null);
-}
 
 function memberList(g: Group): HTMLElement {
 	const list = h("div", { class: "mono" });
@@ -80,7 +34,7 @@ function memberList(g: Group): HTMLElement {
 }
 
 function waitList(g: Group): HTMLElement {
-	const lines = waitLines(g.waits_for).map((text) => h("div", null, text));
+	const lines = waitLines(g.waits_for, g.count).map((text) => h("div", null, text));
 	const more = lines.length - WAITS_SHOWN;
 	return h("div", { class: "waits" }, ...lines.slice(0, WAITS_SHOWN),
 		more > 0 ? h("details", null, h("summary", null, `and ${fmt.count(more)} more`), ...lines.slice(WAITS_SHOWN)) : null);
@@ -96,8 +50,8 @@ function groupColumns(d: WhyData): SortColumn<Group>[] {
 			show: (g) => h("div", { id: `group-${numbers.get(g)}` }, h("span", { tabindex: -1 }, verdictBadge(g)),
 				reasonText(g) === "" ? null : h("div", { class: "reason" }, reasonText(g))),
 		},
-		{ key: "stack", label: "Stack, innermost first", class: "name", value: (g) => g.stack.map((l) => `${functionText(l)} ${placeText(l)}`.trim()).join(" <- "), show: stackList },
-		{ key: "waits_for", label: "Waits for", value: (g) => waitLines(g.waits_for).join("; "), show: waitList },
+		{ key: "stack", label: "Stack, innermost first", class: "name", value: (g) => stackText(g.stack), show: stackList },
+		{ key: "waits_for", label: "Waits for", value: (g) => waitLines(g.waits_for, g.count).join("; "), show: waitList },
 		{ key: "members", label: "Frames", value: (g) => g.members.join(" "), show: memberList },
 	];
 }
@@ -169,11 +123,13 @@ class TreeBox {
 
 	private row(node: AwaitNode): HTMLElement[] {
 		const { level, ends } = node;
-		const awaits = ends.find((g) => g.stack[0].awaits)?.stack[0].awaits;
+		const end = ends.find((g) => g.stack[0].awaits);
+		const awaits = end?.stack[0].awaits ?? node.awaits;
 		return [
 			h("span", { class: "await-count" }, fmt.count(node.count)), bar(node.count / this.total),
-			h("span", { class: "await-name" }, h("span", { class: "mono" }, functionText(level)), " ", h("span", { class: "muted mono", title: placeText(level) }, fmt.shortPath(placeText(level))),
-				awaits ? h("span", { class: "muted" }, " co_await ", h("span", { class: "mono" }, awaits)) : null, " ",
+			h("span", { class: "await-name" }, node.isBranch ? h("span", { class: "await-fork", title: "awaited together with the other branches" }, "∥ ") : null,
+				h("span", { class: "mono" }, functionText(level)), " ", h("span", { class: "muted mono", title: placeText(level) }, fmt.shortPath(placeText(level))),
+				awaits ? h("span", { class: "muted" }, end && !isRust(end) ? " co_await " : " awaits ", h("span", { class: "mono" }, awaits)) : null, " ",
 				...ends.map((g) => h("a", { class: "await-end", href: viewHref("groups", { group: String(this.numbers.get(g)) }) }, verdictBadge(g, ends.length > 1 ? `${fmt.count(g.count)} ${verdictText(g)}` : verdictText(g)))),
 				node.faults > 0 && ends.length === 0 ? h("span", { class: "await-faults" }, `${fmt.count(node.faults)} not just waiting`) : null),
 		];
@@ -187,27 +143,13 @@ export function treePart(d: WhyData): PagePart {
 		button("Open all", () => tree.draw(OPEN_MOST), { class: "button quiet" }), button("Close all", () => tree.draw(0), { class: "button quiet" }),
 	] });
 	box.el.id = "tree";
-	box.body.append(h("p", { class: "muted" }, "Each coroutine awaits those below it. The number counts the suspended coroutines at the end of these stacks."), tree.el);
+	const hasBranches = d.groups.some((g) => g.stack.some((l) => (l.branches?.length ?? 0) > 0));
+	box.body.append(h("p", { class: "muted" }, "Each coroutine awaits those below it. The number counts the suspended coroutines at the end of these stacks.",
+		hasBranches ? " Lines with ∥ are futures that one coroutine awaits together (select!, join!); their number counts futures." : null), tree.el);
 	const filter = (words: readonly string[]) => {
 		const left = words.length === 0 ? d.groups : d.groups.filter((g) => matches(words, groupText(columns, g)));
 		setText(box.note, left.length < d.groups.length ? `${shownOf(left.length, d.groups.length)} groups` : "");
 		tree.show(left);
 	};
 	return { view: "tree", label: "Await tree", el: box.el, filter };
-}
-
-// ---- threads ----
-
-const STATES: Record<string, string> = { R: "running", S: "sleeping", D: "in the kernel, not interruptible", T: "stopped", t: "stopped by a tracer", Z: "ended", "?": "unknown" };
-
-export function whyThreadsPart(d: WhyData): PagePart {
-	const table = new SortTable<WhyThread>({
-		label: "Threads", rows: d.threads, empty: "No thread is known.", columns: [
-			{ key: "tid", label: "Thread", value: (t) => String(t.tid) },
-			{ key: "name", label: "Name", class: "name", value: (t) => t.name ?? "" },
-			{ key: "state", label: "State", value: (t) => STATES[t.state] ?? t.state },
-			{ key: "system_call", label: "System call", class: "mono", value: (t) => t.system_call ?? "" },
-		],
-	});
-	return tablePart("threads", "Threads", "Threads", table, d.threads.length, "threads");
 }

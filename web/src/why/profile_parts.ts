@@ -7,7 +7,7 @@ import { tablePart, type PagePart } from "../ui/part_page.ts";
 import { empty, panel, Tip } from "../ui/parts.ts";
 import { matches, SortTable } from "../ui/sort_table.ts";
 import { buildFlameTree, drawFlame, hitShare, TASK_STATES, type FlameBlock, type FlameNode } from "./flame_tree.ts";
-import { functionText, placeText, stackList } from "./parts.ts";
+import { functionText, placeText, stackList } from "./stack_list.ts";
 import type { ProfileData, ProfileStack } from "./types.ts";
 
 const BLOCKS_MOST = 4000;

@@ -23,8 +23,18 @@ export interface Level {
 	line: number | null;
 	exact: boolean;            // false: the line is that of the function
 	awaits?: string;
+	branches?: Branch[];       // futures that it awaits together
+	has_more_branches?: boolean;
 	locals?: Local[];          // of the first member of the group
 	locals_problem?: string;
+}
+
+// One of several futures of select!, join! and the like.
+export interface Branch {
+	count: number;             // equal ones
+	stack: Level[];            // innermost first; empty: only its kind is known
+	kind: string | null;
+	type: string | null;
 }
 
 export interface Descriptor {
@@ -41,10 +51,22 @@ export interface Descriptor {
 	edge_triggered?: boolean;
 }
 
-// By kind: "descriptor" has descriptors, "awaiter" a type, "start" nothing; others have values of their own.
+// A lock, a channel or the like, that coroutines of a group wait for.
+export interface WaitObject {
+	object: string;            // its address
+	waiters: number;
+	holder: string | null;
+	holder_function?: string | null;
+}
+
+// By kind: "descriptor" has descriptors, "awaiter" a type, "start" and "processor" nothing; others have values of their own.
 export interface WaitsFor {
 	kind: string;
-	type?: string;
+	type?: string | null;
+	certain?: boolean;
+	due_in_ms?: number;        // the earliest deadline; negative: it has passed
+	objects?: WaitObject[];
+	task?: string;             // the address of the awaited task
 	descriptors?: Descriptor[];
 }
 
@@ -53,6 +75,7 @@ export interface Group {
 	bytes: number;
 	verdict: string;
 	confidence: string;
+	state?: "waiting" | "ready"; // of tasks of Rust
 	stack: Level[];            // innermost first
 	reason?: string;
 	doubt?: string;
@@ -61,11 +84,45 @@ export interface Group {
 	member_locals?: { stack: { locals: Local[]; locals_problem?: string }[] }[];
 }
 
+export interface RingMember {
+	coroutine: string;
+	function: string | null;
+	kind: string;
+	type: string;
+	object: string | null;     // null: it waits for the end of the next one
+	holder: string;
+	holder_function: string | null;
+}
+
+// Coroutines that wait for each other: each for what the next one holds, the last one for the first.
+export interface Ring {
+	confidence: string;
+	doubt: string | null;
+	members: RingMember[];
+}
+
+export interface ThreadWait {
+	kind: string;
+	object: string;
+	holder: number;            // a thread
+}
+
+export interface NativeFrame {
+	function: string | null;
+	file: string | null;
+	line: number | null;
+}
+
 export interface WhyThread {
 	tid: number;
 	name: string | null;
 	state: string;
 	system_call: string | null;
+	waits_for?: ThreadWait | null;
+	runs?: string | null;      // the function of its coroutine
+	frame?: string | null;
+	block_on?: Level[];        // the future that it runs, innermost first
+	stack?: NativeFrame[];     // with --stacks
 }
 
 export interface WhyData {
@@ -76,6 +133,7 @@ export interface WhyData {
 	running: number;
 	changed: number;
 	groups: Group[];
+	rings?: Ring[];
 	threads: WhyThread[];
 	stopped_ns: number;
 	busy: boolean;

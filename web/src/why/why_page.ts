@@ -7,15 +7,22 @@ import { h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { headBar } from "../ui/head_bar.ts";
 import { PartPage } from "../ui/part_page.ts";
-import { groupsPart, treePart, whyThreadsPart } from "./parts.ts";
-import type { WhyData } from "./types.ts";
+import { groupsPart, treePart } from "./parts.ts";
+import { ringsPart } from "./rings.ts";
+import { whyThreadsPart } from "./thread_part.ts";
+import type { Group, WhyData } from "./types.ts";
 
 const whyTitle = (d: WhyData) => `${d.name ?? "process"} (${d.pid})`;
 
 function whyHead(d: WhyData): HTMLElement {
-	const faults = d.groups.reduce((sum, g) => sum + (g.verdict === "waiting" ? 0 : g.count), 0);
-	const facts: [string, number, string][] = [["coroutines", d.coroutines, ""], ["groups", d.groups.length, ""], ["threads", d.threads.length, ""],
-		["not just waiting", faults, faults > 0 ? "loud" : "quiet"]];
+	const total = (which: (g: Group) => boolean) => d.groups.reduce((sum, g) => sum + (which(g) ? g.count : 0), 0);
+	const faults = total((g) => g.verdict !== "waiting");
+	const ready = total((g) => g.state === "ready");
+	const rings = d.rings?.length ?? 0;
+	const facts: [string, number, string][] = [["coroutines", d.coroutines, ""], ["groups", d.groups.length, ""], ["threads", d.threads.length, ""]];
+	if (ready > 0) facts.push(["ready to run", ready, ""]);
+	if (rings > 0) facts.push(["rings", rings, "loud"]);
+	facts.push(["not just waiting", faults, faults > 0 ? "loud" : "quiet"]);
 	return headBar(h("h1", { title: whyTitle(d) }, whyTitle(d)), h("dl", { class: "facts" }, ...facts.map(([key, value, tone]) =>
 		h("div", { class: `fact ${tone}`, data: { fact: key } }, h("dt", null, key), h("dd", null, fmt.count(value))))));
 }
@@ -35,7 +42,7 @@ export function buildWhyPage(root: HTMLElement, d: WhyData): void {
 		title: `${whyTitle(d)} – waiting coroutines`,
 		head: whyHead(d),
 		intro: whyIntro(d),
-		parts: [treePart(d), groupsPart(d), whyThreadsPart(d)],
+		parts: [...(d.rings?.length ? [ringsPart(d, d.rings)] : []), treePart(d), groupsPart(d), whyThreadsPart(d)],
 		foot: "Coroutines with the same stack of awaits and the same verdict are one group. Made by corotracer why --html.",
 		filterLabel: "Filter by function, file, verdict or address",
 		target: ({ group }) => (/^\d+$/.test(group ?? "") ? document.getElementById(`group-${group}`) : null),
