@@ -9,6 +9,7 @@
 #include "inspect/frame_stillness.h"
 #include "process/page_residency.h"
 #include "symbols/local_value.h"
+#include "symbols/member_path.h"
 #include "symbols/type_name.h"
 #include "symbols/variable_list.h"
 
@@ -358,8 +359,7 @@ static void locals_add_level(void *arg, Dwarf_Die *variant, uint64_t addr)
 
 			/* A captured variable that was moved to a variable of the same name. */
 			if (!name || !strncmp(name, "__", 2) || !type_of_die(&die, &type) ||
-			    !type_member_offset(&die, &offset) ||
-			    locals_has_name(&level->tree, name))
+			    !member_start(&die, &offset) || locals_has_name(&level->tree, name))
 				continue;
 			bytes = local_bytes_from(&all, offset);
 			local_value_add(&r, name, &type, &bytes);

@@ -15,6 +15,8 @@
 #define TASK_REFS_MAX ((uint64_t)1 << 24) /* more: memory that was freed */
 
 #define PIECE_SIZE    ((size_t)1 << 20)
+#define HEADER_MAX    64    /* bytes to the end of state and table */
+#define TASK_COPY_MAX 16384 /* a larger task is read piece by piece */
 #define READ_ONLY_MAX ((uint64_t)256 << 20)
 
 struct task_scanner {
@@ -23,11 +25,23 @@ struct task_scanner {
 	struct u64map polls; /* address of a poll function to 1 + number of its type */
 };
 
+/* Memory of the process, of which a part was copied before. */
+struct task_memory {
+	const struct process_image *image;
+	uint64_t addr; /* of the copy */
+	const uint8_t *copy;
+	size_t size;
+};
+
 static bool task_memory_read(void *arg, uint64_t addr, void *buf, size_t size)
 {
-	const struct process_image *image = arg;
+	const struct task_memory *m = arg;
 
-	return image_read(image, addr, buf, size) == (ssize_t)size;
+	if (addr >= m->addr && size <= m->size && addr - m->addr <= m->size - size) {
+		memcpy(buf, m->copy + (addr - m->addr), size);
+		return true;
+	}
+	return image_read(m->image, addr, buf, size) == (ssize_t)size;
 }
 
 /* ---- tables of functions ----------------------------------------------------------- */
@@ -85,14 +99,15 @@ static bool task_state_is_sane(uint64_t state)
 	return state >= TASK_REF_ONE && state / TASK_REF_ONE < TASK_REFS_MAX;
 }
 
-static int task_add(struct task_scanner *s, uint64_t addr, uint32_t type)
+static int task_add(struct task_scanner *s, struct task_memory *memory, uint64_t addr,
+		    uint32_t type)
 {
 	struct tokio_tasks *t = s->tasks;
 	const struct rust_task_type *layout = rust_futures_type(t->futures, type);
 	struct tokio_task task = { .addr = addr, .type = type, .size = layout->size };
 
 	if (!layout->alignment || addr % layout->alignment ||
-	    !rust_futures_state(layout, addr, task_memory_read, s->image, &task.state) ||
+	    !rust_futures_state(layout, addr, task_memory_read, memory, &task.state) ||
 	    !task_state_is_sane(task.state) || (task.state & TASK_COMPLETE))
 		return 0;
 	if (task.state & TASK_RUNNING) {
@@ -134,16 +149,17 @@ static bool task_range_is_stack(const struct process_image *image, const struct 
  * Without types: the table is the third word of a task, or the fifth in old versions, where the
  * third is a pointer or 0.
  */
-static void task_assume_layout(struct task_scanner *s, uint32_t type, uint64_t at)
+static void task_assume_layout(struct task_scanner *s, struct task_memory *memory, uint32_t type,
+			       uint64_t at)
 {
 	const struct rust_task_type *layout = rust_futures_type(s->tasks->futures, type);
 	uint64_t state;
 
 	if (!layout->is_untyped || layout->alignment)
 		return;
-	if (task_memory_read(s->image, at - 16, &state, 8) && task_state_is_sane(state))
+	if (task_memory_read(memory, at - 16, &state, 8) && task_state_is_sane(state))
 		rust_futures_assume(s->tasks->futures, 16);
-	else if (task_memory_read(s->image, at - 32, &state, 8) && task_state_is_sane(state))
+	else if (task_memory_read(memory, at - 32, &state, 8) && task_state_is_sane(state))
 		rust_futures_assume(s->tasks->futures, 32);
 }
 
@@ -151,6 +167,7 @@ static int task_scan_piece(void *arg, const struct image_range *range, uint64_t 
 			   const void *data, size_t size)
 {
 	struct task_scanner *s = arg;
+	struct task_memory memory = { s->image, addr, data, size };
 	const uint64_t *words = data;
 	size_t i;
 	int rc = 0;
@@ -164,10 +181,11 @@ static int task_scan_piece(void *arg, const struct image_range *range, uint64_t 
 		    !u64map_get(&s->tasks->tables, words[i], &type))
 			continue;
 		type--;
-		task_assume_layout(s, (uint32_t)type, addr + i * 8);
-		rc = task_add(
-			s, addr + i * 8 - rust_futures_type(s->tasks->futures, type)->vtable_offset,
-			(uint32_t)type);
+		task_assume_layout(s, &memory, (uint32_t)type, addr + i * 8);
+		rc = task_add(s, &memory,
+			      addr + i * 8 -
+				      rust_futures_type(s->tasks->futures, type)->vtable_offset,
+			      (uint32_t)type);
 	}
 	return rc;
 }
@@ -179,32 +197,52 @@ static void task_places_free(struct rust_stack *places)
 	free(places);
 }
 
-/* Table and state are those of a suspended task. */
+/* Table and state are those of a suspended task.  Both are near each other: one read. */
 static bool task_is_suspended(const struct tokio_tasks *t, const struct tokio_task *task,
 			      struct process_image *image, uint64_t *state)
 {
 	const struct rust_task_type *layout = rust_futures_type(t->futures, task->type);
+	uint8_t header[HEADER_MAX];
+	struct task_memory memory = { .image = image, .addr = task->addr, .copy = header };
+	uint32_t last = layout->vtable_offset > layout->state_offset ? layout->vtable_offset
+								     : layout->state_offset;
 	uint64_t table = 0, type = 0;
 
-	return rust_futures_state(layout, task->addr, task_memory_read, image, state) &&
-	       task_memory_read(image, task->addr + layout->vtable_offset, &table, 8) &&
+	if (last + 8 <= sizeof(header) &&
+	    image_read(image, task->addr, header, last + 8) == (ssize_t)(last + 8))
+		memory.size = last + 8;
+	return rust_futures_state(layout, task->addr, task_memory_read, &memory, state) &&
+	       task_memory_read(&memory, task->addr + layout->vtable_offset, &table, 8) &&
 	       u64map_get(&t->tables, table, &type) && type - 1 == task->type &&
 	       task_state_is_sane(*state) && !(*state & (TASK_RUNNING | TASK_COMPLETE));
 }
 
-/* Read the future, and the header after it: a task that has changed was running. */
+/*
+ * Read the future from a copy of the task, and the header after it: a task that has changed was
+ * running.
+ */
 static struct rust_stack *task_read_future(struct tokio_tasks *t, struct tokio_task *task,
 					   struct process_image *image)
 {
+	const struct rust_task_type *layout = rust_futures_type(t->futures, task->type);
+	uint8_t copy[TASK_COPY_MAX];
+	struct task_memory memory = { .image = image, .addr = task->addr, .copy = copy };
 	struct rust_stack *places = malloc(sizeof(*places));
 	uint64_t state;
 
 	if (!places)
 		return NULL;
-	if (rust_futures_read(t->futures, task->type, task->addr, task_memory_read, image,
+	if (layout->size && layout->size <= sizeof(copy) &&
+	    image_read(image, task->addr, copy, layout->size) == (ssize_t)layout->size)
+		memory.size = layout->size;
+	if (rust_futures_read(t->futures, task->type, task->addr, task_memory_read, &memory,
 			      places) &&
 	    !places->is_finished && task_is_suspended(t, task, image, &state)) {
 		task->state = state;
+		task->owner = 0;
+		if (layout->owner_offset)
+			task_memory_read(&memory, task->addr + layout->owner_offset, &task->owner,
+					 8);
 		return places;
 	}
 	task_places_free(places);

@@ -21,6 +21,7 @@ struct tokio_task {
 	uint32_t type; /* number for rust_futures_type() */
 	uint32_t size; /* in bytes; 0: unknown */
 	uint64_t state;
+	uint64_t owner; /* the list of the runtime that holds it; 0: none, or unknown */
 	uint32_t stack; /* 1 + number of its innermost level, for the caller */
 	struct rust_stack *places;
 	const char *reason; /* of the verdict: a constant; NULL: none */

@@ -82,16 +82,10 @@ static void task_judge_wait(struct inspection *in, struct tokio_task *task, stru
 }
 
 /* The references besides those of the list of all tasks and of the JoinHandle are wakers. */
-static bool task_has_no_waker(const struct inspection *in, const struct tokio_task *task)
+static bool task_has_no_waker(const struct tokio_task *task)
 {
-	const struct rust_task_type *type = rust_futures_type(in->tokio.futures, task->type);
-	uint64_t owner = 0, others;
-
-	if (!type->owner_offset ||
-	    image_read(in->image, task->addr + type->owner_offset, &owner, 8) != 8 || !owner)
-		return false;
-	others = 1 + ((task->state & TASK_JOIN_INTEREST) != 0);
-	return TASK_REFS(task->state) == others;
+	return task->owner &&
+	       TASK_REFS(task->state) == 1 + ((task->state & TASK_JOIN_INTEREST) != 0);
 }
 
 static void task_judge(struct inspection *in, struct tokio_task *task,
@@ -107,7 +101,7 @@ static void task_judge(struct inspection *in, struct tokio_task *task,
 	task_judge_wait(in, task, &task->places->wait, context);
 	for (i = 0; i < task->places->nr_branch_waits; i++)
 		task_judge_wait(in, task, &task->places->branch_waits[i], context);
-	if (task_has_no_waker(in, task))
+	if (task_has_no_waker(task))
 		task_judge_as(task, VERDICT_UNREACHABLE,
 			      task->is_allocated ? INSPECT_PROVEN : INSPECT_SUSPECT,
 			      "no waker of it exists: nothing can resume it but abort()");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "symbols/coroutine_layout.h"
+#include "symbols/member_path.h"
 
 #define FIELDS_MAX          4096
 #define FIELDS_DEPTH_MAX    10
@@ -20,26 +21,6 @@ struct field_walk {
 	unsigned left; /* DIEs that may still be visited */
 };
 
-/* Without const, volatile and typedefs.  False: no type (void). */
-static bool field_bare_type(Dwarf_Die *die, Dwarf_Die *out)
-{
-	Dwarf_Attribute attr;
-	int step;
-
-	if (!dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attr), out))
-		return false;
-	for (step = 0; step < 16; step++) {
-		int tag = dwarf_tag(out);
-
-		if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type &&
-		    tag != DW_TAG_typedef && tag != DW_TAG_atomic_type)
-			return true;
-		if (!dwarf_formref_die(dwarf_attr(out, DW_AT_type, &attr), out))
-			return false;
-	}
-	return false;
-}
-
 /* "int", "Session *": as far as DWARF names it. */
 static char *field_type_name(Dwarf_Die *type)
 {
@@ -50,7 +31,7 @@ static char *field_type_name(Dwarf_Die *type)
 
 	if (tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
 	    tag == DW_TAG_rvalue_reference_type) {
-		name = field_bare_type(type, &to) ? dwarf_diename(&to) : "void";
+		name = member_bare_type(type, &to) ? dwarf_diename(&to) : "void";
 		suffix = tag == DW_TAG_pointer_type ? " *" : " &";
 	}
 	if (asprintf(&text, "%s%s", name ? name : "?", suffix) < 0)
@@ -86,12 +67,9 @@ static bool field_is_signed(Dwarf_Die *type)
 
 static bool field_offset(Dwarf_Die *member, uint64_t *offset)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Word at = 0;
+	uint32_t at;
 
-	/* The member of a union has none. */
-	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
-	    dwarf_formudata(&attr, &at) != 0)
+	if (!member_start(member, &at))
 		return false;
 	*offset += at;
 	return true;
@@ -108,7 +86,7 @@ static void field_add_member_handles(struct coro_field *field, Dwarf_Die *member
 	const char *name;
 
 	if (!field_offset(member, &offset) || offset > UINT16_MAX ||
-	    !field_bare_type(member, &type))
+	    !member_bare_type(member, &type))
 		return;
 	name = dwarf_diename(&type);
 	if (name && !strncmp(name, "coroutine_handle", 16)) {
@@ -167,7 +145,7 @@ static void field_add(struct field_walk *w, Dwarf_Die *type, const char *path, c
 		.is_signed = field_is_signed(type),
 		.is_reference = dwarf_tag(type) == DW_TAG_reference_type,
 	};
-	if (w->in_promise && field_bare_type(type, &to))
+	if (w->in_promise && member_bare_type(type, &to))
 		field_add_handles(&list->fields[list->nr - 1], &to, 0, 0);
 }
 
@@ -182,7 +160,7 @@ static void fields_walk_member(struct field_walk *w, Dwarf_Die *die, const char 
 	char longer[FIELD_PATH_MAX];
 	Dwarf_Die type;
 
-	if (!field_offset(die, &offset) || !field_bare_type(die, &type))
+	if (!field_offset(die, &offset) || !member_bare_type(die, &type))
 		return;
 	if (name)
 		snprintf(longer, sizeof(longer), "%s%s%s", path, *path ? "." : "", name);
@@ -224,7 +202,7 @@ void coro_fields_read(struct coro_field_list *list, Dwarf_Die *frame)
 		struct field_walk w = { .list = list, .left = 1u << 14 };
 		const char *name = dwarf_diename(&die);
 
-		if (dwarf_tag(&die) != DW_TAG_member || !name || !field_bare_type(&die, &type))
+		if (dwarf_tag(&die) != DW_TAG_member || !name || !member_bare_type(&die, &type))
 			continue;
 		w.root_type = dwarf_diename(&type);
 		w.in_promise = !strcmp(name, "_Coro_promise") || !strcmp(name, "__promise");

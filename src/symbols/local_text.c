@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/member_path.h"
 #include "symbols/local_value.h"
 #include "symbols/type_name.h"
 
@@ -41,7 +42,7 @@ static bool text_search_in(struct text_search *s, Dwarf_Die *type, uint32_t offs
 			return false;
 		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 		    dwarf_hasattr(&die, DW_AT_declaration) || !type_bare_of(&die, &member) ||
-		    !type_member_offset(&die, &at) || offset + at > TYPE_SIZE_MAX)
+		    !member_start(&die, &at) || offset + at > TYPE_SIZE_MAX)
 			continue;
 		at += offset;
 		if (s->name ? name && !strcmp(name, s->name)

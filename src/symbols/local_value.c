@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/member_path.h"
 #include "symbols/rust_dies.h"
 #include "symbols/type_name.h"
 
@@ -351,7 +352,7 @@ static bool value_bit_offset(Dwarf_Die *member, Dwarf_Die *type, Dwarf_Word bits
 	/* Until DWARF 3: from the highest bit of a unit. */
 	dwarf_formudata(dwarf_attr(member, DW_AT_byte_size, &attr), &unit);
 	if (dwarf_formudata(dwarf_attr(member, DW_AT_bit_offset, &attr), &at) != 0 ||
-	    !type_member_offset(member, &offset) || unit > 8 || at + bits > unit * 8)
+	    !member_start(member, &offset) || unit > 8 || at + bits > unit * 8)
 		return false;
 	*out = (uint64_t)offset * 8 + unit * 8 - at - bits;
 	return true;
@@ -397,7 +398,7 @@ static void value_add_member(struct local_reader *r, Dwarf_Die *die,
 		value_add_bits(r, die, &type, bytes, bits);
 		return;
 	}
-	if (!type_member_offset(die, &offset))
+	if (!member_start(die, &offset))
 		return;
 	part = local_bytes_from(bytes, offset);
 	/* Base classes and members without a name: their members are those of the struct. */
@@ -436,18 +437,26 @@ static void value_add_members(struct local_reader *r, Dwarf_Die *type,
 static bool value_add_variant(struct local_reader *r, struct local_node *node, Dwarf_Die *bare,
 			      const struct local_bytes *bytes, unsigned depth)
 {
-	struct rust_variants variants;
+	struct rust_layouts layouts = { 0 };
+	const struct rust_layout *layout = rust_layout_find(&layouts, bare);
+	const struct rust_variant *variant = NULL;
+	bool has_variants = layout->has_variants, is_known;
 	struct local_bytes part;
 	Dwarf_Die member, type;
 	uint64_t value;
-	uint32_t offset;
+	uint32_t offset = 0;
 	size_t number;
 
-	if (!rust_die_variants(bare, &variants))
+	if (has_variants &&
+	    local_bytes_number(bytes, layout->selector_offset, layout->selector_size, &value))
+		variant = rust_die_variant(layout, value);
+	is_known = variant;
+	if (is_known)
+		member = variant->member;
+	rust_layouts_release(&layouts);
+	if (!has_variants)
 		return false;
-	if (!local_bytes_number(bytes, variants.offset, variants.size, &value) ||
-	    !rust_die_variant(&variants, value, &member) || !type_bare_of(&member, &type) ||
-	    !type_member_offset(&member, &offset)) {
+	if (!is_known || !type_bare_of(&member, &type) || !member_start(&member, &offset)) {
 		value_set_state(node, "an unknown variant");
 		local_tree_add(r->tree, node);
 		return true;

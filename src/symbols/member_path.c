@@ -4,8 +4,9 @@
 
 #include <dwarf.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "symbols/die_sibling.h"
 
 #define BARE_STEPS_MAX   16
 #define NEST_MAX         8
@@ -52,7 +53,7 @@ static bool definition_below(Dwarf_Die *parent, Dwarf_Die *scopes, int nr, unsig
 			*out = die;
 			return true;
 		}
-	} while (dwarf_siblingof(&die, &die) == 0);
+	} while (die_next(&die));
 	return false;
 }
 
@@ -69,22 +70,21 @@ static bool member_is_part(Dwarf_Die *die)
 /* The definition of the declared struct @die, in any unit of its file. */
 static bool member_definition(Dwarf_Die *die, Dwarf_Die *out)
 {
-	Dwarf_Die *scopes = NULL, unit;
+	Dwarf_Die scopes[SCOPES_MAX], unit;
 	Dwarf *dwarf = dwarf_cu_getdwarf(die->cu);
-	int nr = dwarf_getscopes_die(die, &scopes);
+	int nr = (int)die_scopes(die, scopes, SCOPES_MAX);
 	unsigned left = DEFINITIONS_DIES;
 	Dwarf_Off at = 0, next;
 	size_t header;
 	bool found = false;
 
 	/* The outermost scope is the unit. */
-	while (!found && nr > 1 && nr < SCOPES_MAX && left &&
+	while (!found && nr > 1 && left &&
 	       dwarf_nextcu(dwarf, at, &next, &header, NULL, NULL, NULL) == 0) {
 		found = dwarf_offdie(dwarf, at + header, &unit) &&
 			definition_below(&unit, scopes, nr - 1, &left, out);
 		at = next;
 	}
-	free(scopes);
 	return found;
 }
 
@@ -122,10 +122,10 @@ bool member_start(Dwarf_Die *member, uint32_t *offset)
 
 bool member_type_path(Dwarf_Die *type, char *out, size_t size)
 {
-	Dwarf_Die *scopes = NULL;
-	int nr = dwarf_getscopes_die(type, &scopes), i;
+	Dwarf_Die scopes[SCOPES_MAX];
+	int nr = (int)die_scopes(type, scopes, SCOPES_MAX), i;
 	size_t len = 0;
-	bool is_whole = nr > 0 && nr < SCOPES_MAX;
+	bool is_whole = nr > 0;
 
 	for (i = nr - 1; is_whole && i >= 0; i--) {
 		const char *name = dwarf_diename(&scopes[i]);
@@ -140,7 +140,6 @@ bool member_type_path(Dwarf_Die *type, char *out, size_t size)
 		is_whole = put > 0 && (size_t)put < size - len;
 		len += is_whole ? (size_t)put : 0;
 	}
-	free(scopes);
 	return is_whole && len;
 }
 
@@ -188,7 +187,7 @@ static bool member_search_variants(struct member_search *s, Dwarf_Die *part, uns
 		if (dwarf_tag(&variant) == DW_TAG_variant && dwarf_child(&variant, &die) == 0 &&
 		    dwarf_tag(&die) == DW_TAG_member && member_search_one(s, &die, depth))
 			return true;
-	} while (dwarf_siblingof(&variant, &variant) == 0);
+	} while (die_next(&variant));
 	return false;
 }
 
@@ -209,7 +208,7 @@ static bool member_search_in(struct member_search *s, Dwarf_Die *in, unsigned de
 			return true;
 		if (tag == DW_TAG_variant_part && member_search_variants(s, &die, depth))
 			return true;
-	} while (--left && dwarf_siblingof(&die, &die) == 0);
+	} while (--left && die_next(&die));
 	return false;
 }
 
@@ -236,7 +235,7 @@ static bool member_first_scalar(Dwarf_Die *type, uint32_t *offset)
 				 (dwarf_aggregate_size(&inner, &size) == 0 && size &&
 				  (!member_is_struct(dwarf_tag(&inner)) ||
 				   dwarf_haschildren(&inner))));
-		} while (!found && --left && dwarf_siblingof(&die, &die) == 0);
+		} while (!found && --left && die_next(&die));
 		if (!found)
 			return false;
 		*offset += at;

@@ -3,10 +3,12 @@
 #include "symbols/rust_async_task.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "symbols/die_sibling.h"
 #include "symbols/rust_dies.h"
+
+#define SCOPES_MAX 32
 
 /* Bits of a state, the same since async-task 4.0; the rest counts references. */
 #define STATE_SCHEDULED 1u
@@ -19,40 +21,39 @@
 /* The struct that a method is declared in. */
 static bool async_task_owner(Dwarf_Die *declaration, Dwarf_Die *owner)
 {
-	Dwarf_Die *scopes = NULL;
-	int nr = dwarf_getscopes_die(declaration, &scopes);
-	bool has = nr > 1;
+	Dwarf_Die scopes[SCOPES_MAX];
 
-	if (has)
-		*owner = scopes[1];
-	free(scopes);
-	return has;
+	if (die_scopes(declaration, scopes, SCOPES_MAX) < 2)
+		return false;
+	*owner = scopes[1];
+	return true;
 }
 
 /* The member of @in that points to a struct: the struct, and the offset of the member. */
-static bool async_task_pointer(Dwarf_Die *in, const char *name, Dwarf_Die *target, uint32_t *offset)
+static bool async_task_pointer(struct rust_layouts *l, Dwarf_Die *in, const char *name,
+			       Dwarf_Die *target, uint32_t *offset)
 {
 	Dwarf_Die pointer;
 
-	return rust_die_member(in, name, &pointer, offset) &&
-	       dwarf_tag(&pointer) == DW_TAG_pointer_type && rust_die_type(&pointer, target);
+	return rust_die_member(l, in, name, &pointer, offset) &&
+	       dwarf_tag(&pointer) == DW_TAG_pointer_type && rust_die_target(l, &pointer, target);
 }
 
 /* RawTask<F, T, S, M>: the header, its table, and the offsets. */
-static bool async_task_layout(Dwarf_Die *raw, struct rust_async_task *out)
+static bool async_task_layout(struct rust_layouts *l, Dwarf_Die *raw, struct rust_async_task *out)
 {
 	Dwarf_Die header, table, layout, type;
 	uint32_t ignored, at = 0;
 
-	if (!async_task_pointer(raw, "header", &header, &ignored) ||
-	    !rust_die_member(&header, "state", &type, &out->type.state_offset) ||
-	    !async_task_pointer(&header, "vtable", &table, &out->type.vtable_offset) ||
-	    !rust_die_member(&table, "run", &type, &out->type.poll_offset) ||
-	    !async_task_pointer(&table, "layout_info", &layout, &out->layout_offset) ||
-	    !rust_die_inside(&layout, "TaskLayout", &type, &at))
+	if (!async_task_pointer(l, raw, "header", &header, &ignored) ||
+	    !rust_die_member(l, &header, "state", &type, &out->type.state_offset) ||
+	    !async_task_pointer(l, &header, "vtable", &table, &out->type.vtable_offset) ||
+	    !rust_die_member(l, &table, "run", &type, &out->type.poll_offset) ||
+	    !async_task_pointer(l, &table, "layout_info", &layout, &out->layout_offset) ||
+	    !rust_die_inside(l, &layout, "TaskLayout", &type, &at))
 		return false;
 	layout = type;
-	if (!rust_die_member(&layout, "offset_f", &type, &out->future_at))
+	if (!rust_die_member(l, &layout, "offset_f", &type, &out->future_at))
 		return false;
 	out->future_at += at;
 	out->offset_size = rust_die_size(&type);
@@ -60,7 +61,8 @@ static bool async_task_layout(Dwarf_Die *raw, struct rust_async_task *out)
 	return out->offset_size == 8;
 }
 
-bool rust_async_task_find(Dwarf_Die *function, uint64_t bias, struct rust_async_task *out)
+bool rust_async_task_find(struct rust_layouts *l, Dwarf_Die *function, uint64_t bias,
+			  struct rust_async_task *out)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die declaration, raw;
@@ -76,8 +78,8 @@ bool rust_async_task_find(Dwarf_Die *function, uint64_t bias, struct rust_async_
 		return false;
 	*out = (struct rust_async_task){ .type.poll = low + bias, .args = name + 3 };
 	out->type.is_async_task = true;
-	return async_task_owner(&declaration, &raw) && async_task_layout(&raw, out) &&
-	       rust_die_parameter(&raw, &out->future);
+	return async_task_owner(&declaration, &raw) && async_task_layout(l, &raw, out) &&
+	       rust_die_parameter(l, &raw, &out->future);
 }
 
 bool rust_async_task_future(const struct rust_async_task *task, uint64_t addr, rust_reader read,

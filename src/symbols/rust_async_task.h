@@ -12,6 +12,7 @@
 #include <elfutils/libdw.h>
 
 #include "symbols/rust_futures.h"
+#include "symbols/rust_layouts.h"
 
 struct rust_async_task {
 	struct rust_task_type type;
@@ -23,7 +24,8 @@ struct rust_async_task {
 };
 
 /* The task that @function, a child of a unit, runs.  False: it is not such a function. */
-bool rust_async_task_find(Dwarf_Die *function, uint64_t bias, struct rust_async_task *out);
+bool rust_async_task_find(struct rust_layouts *l, Dwarf_Die *function, uint64_t bias,
+			  struct rust_async_task *out);
 
 /* The address of the future in the task at @addr.  False: it cannot be read. */
 bool rust_async_task_future(const struct rust_async_task *task, uint64_t addr, rust_reader read,

@@ -4,15 +4,18 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "symbols/die_sibling.h"
 #include "symbols/rust_dies.h"
 #include "symbols/rust_walk.h"
 
 #define VALUES_MAX 8
+#define SCOPES_MAX 32
+#define DIES_MAX   (1u << 22)
 
 struct block_on_search {
+	struct rust_layouts *layouts;
 	const struct native_frame *frame;
 	rust_reader read;
 	void *arg;
@@ -107,25 +110,25 @@ static bool block_on_locate(const struct block_on_search *s, Dwarf_Die *variable
 /* ---- variables ------------------------------------------------------------------------- */
 
 /* Pin<&mut F>, &mut F or F, where F is the future of an async function. */
-static bool block_on_is_future(Dwarf_Die *type, Dwarf_Die *future, bool *is_pointer)
+static bool block_on_is_future(struct rust_layouts *l, Dwarf_Die *type, Dwarf_Die *future,
+			       bool *is_pointer)
 {
-	struct rust_variants variants;
 	Dwarf_Die inner = *type, target;
 	const char *name = dwarf_diename(type);
 	uint32_t at;
 
 	*is_pointer = false;
 	if (name && !strncmp(name, "Pin<", 4) &&
-	    (!rust_die_first_member(type, &inner, &at) || at != 0))
+	    (!rust_die_first_member(l, type, &inner, &at) || at != 0))
 		return false;
 	if (dwarf_tag(&inner) == DW_TAG_pointer_type) {
-		if (!rust_die_type(&inner, &target))
+		if (!rust_die_target(l, &inner, &target))
 			return false;
 		*is_pointer = true;
 		inner = target;
 	}
 	*future = inner;
-	return rust_die_async(&inner, &variants);
+	return rust_die_async(l, &inner);
 }
 
 /* A pinned reference is preferred: the variable that it refers to may have been moved. */
@@ -135,7 +138,8 @@ static void block_on_take(struct block_on_search *s, Dwarf_Die *variable)
 	bool is_pointer, is_value;
 	uint64_t at;
 
-	if (!rust_die_type(variable, &type) || !block_on_is_future(&type, &future, &is_pointer))
+	if (!member_bare_type(variable, &type) ||
+	    !block_on_is_future(s->layouts, &type, &future, &is_pointer))
 		return;
 	if (!s->has_type)
 		s->future = future;
@@ -159,7 +163,7 @@ static void block_on_variables(struct block_on_search *s, Dwarf_Die *scope)
 
 		if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter)
 			block_on_take(s, &die);
-	} while (dwarf_siblingof(&die, &die) == 0);
+	} while (die_next(&die));
 }
 
 /* ---- frames ------------------------------------------------------------------------------ */
@@ -187,26 +191,60 @@ static bool block_on_unit(struct Dwfl_Module *module, uint64_t pc, Dwarf_Die *ou
 	return false;
 }
 
+struct block_on_scopes {
+	Dwarf_Die list[SCOPES_MAX]; /* innermost first */
+	int nr;
+	unsigned left; /* DIEs that may still be visited */
+};
+
+/*
+ * The functions and blocks below @parent that contain @pc.  Not dwarf_getscopes(): the file sets its
+ * depth of recursion, and it visits all types of the unit.
+ */
+static bool block_on_descend(struct block_on_scopes *scopes, Dwarf_Die *parent, Dwarf_Addr pc,
+			     int depth)
+{
+	Dwarf_Die die;
+
+	if (!depth || dwarf_child(parent, &die) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+		bool is_code = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+			       tag == DW_TAG_lexical_block;
+
+		if (is_code ? dwarf_haspc(&die, pc) != 1
+			    : tag != DW_TAG_namespace && tag != DW_TAG_structure_type)
+			continue;
+		if (!block_on_descend(scopes, &die, pc, depth - 1) && !is_code)
+			continue;
+		if (is_code && scopes->nr < SCOPES_MAX)
+			scopes->list[scopes->nr++] = die;
+		return true;
+	} while (scopes->left && scopes->left-- && die_next(&die));
+	return false;
+}
+
 /* Search block_on() among the functions at the frame's address, inlined ones as well. */
 static bool block_on_search(struct block_on_search *s, Dwarf_Die *unit)
 {
-	Dwarf_Die *scopes = NULL;
-	int nr = dwarf_getscopes(unit, s->pc, &scopes), i, k;
+	struct block_on_scopes scopes = { .left = DIES_MAX };
 	bool is_found = false;
+	int i, k;
 
-	for (i = 0; i < nr; i++) {
-		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
-			s->function = scopes[i];
+	block_on_descend(&scopes, unit, s->pc, SCOPES_MAX);
+	for (i = 0; i < scopes.nr; i++) {
+		if (dwarf_tag(&scopes.list[i]) == DW_TAG_subprogram)
+			s->function = scopes.list[i];
 	}
-	for (i = 0; i < nr && !s->addr; i++) {
-		if (!block_on_is_function(&scopes[i]))
+	for (i = 0; i < scopes.nr && !s->addr; i++) {
+		if (!block_on_is_function(&scopes.list[i]))
 			continue;
 		is_found = true;
-		block_on_variables(s, &scopes[i]);
-		for (k = i - 1; k >= 0 && dwarf_tag(&scopes[k]) == DW_TAG_lexical_block; k--)
-			block_on_variables(s, &scopes[k]);
+		block_on_variables(s, &scopes.list[i]);
+		for (k = i - 1; k >= 0 && dwarf_tag(&scopes.list[k]) == DW_TAG_lexical_block; k--)
+			block_on_variables(s, &scopes.list[k]);
 	}
-	free(scopes);
 	return is_found;
 }
 
@@ -214,7 +252,9 @@ enum rust_block_on rust_block_on_read(struct rust_futures *rf, struct Dwfl_Modul
 				      const struct native_frame *frame, rust_reader read, void *arg,
 				      struct rust_stack *out)
 {
-	struct block_on_search s = { .frame = frame, .read = read, .arg = arg };
+	struct block_on_search s = {
+		.layouts = rust_futures_layouts(rf), .frame = frame, .read = read, .arg = arg
+	};
 	Dwarf_Die unit;
 	uint64_t bias;
 

@@ -89,14 +89,14 @@ static void compound_add(struct rust_compound *c, const Dwarf_Die *type, uint64_
 
 /* ---- trait objects --------------------------------------------------------------- */
 
-static bool compound_is_dyn(Dwarf_Die *type)
+static bool compound_is_dyn(const struct rust_compound *c, Dwarf_Die *type)
 {
 	Dwarf_Die member;
 	uint32_t at;
 
 	return dwarf_tag(type) == DW_TAG_structure_type &&
-	       rust_die_member(type, "vtable", &member, &at) &&
-	       rust_die_member(type, "pointer", &member, &at);
+	       rust_die_member(c->layouts, type, "vtable", &member, &at) &&
+	       rust_die_member(c->layouts, type, "pointer", &member, &at);
 }
 
 bool rust_compound_dyn(const struct rust_compound *c, Dwarf_Die *type, uint64_t addr,
@@ -106,8 +106,9 @@ bool rust_compound_dyn(const struct rust_compound *c, Dwarf_Die *type, uint64_t 
 	uint32_t pointer, vtable;
 	uint64_t table;
 
-	if (!compound_is_dyn(type) || !rust_die_member(type, "vtable", &member, &vtable) ||
-	    !rust_die_member(type, "pointer", &member, &pointer) ||
+	if (!compound_is_dyn(c, type) ||
+	    !rust_die_member(c->layouts, type, "vtable", &member, &vtable) ||
+	    !rust_die_member(c->layouts, type, "pointer", &member, &pointer) ||
 	    !compound_read_word(c, addr + vtable, &table) ||
 	    !compound_read_word(c, addr + pointer, &out->addr))
 		return false;
@@ -120,13 +121,12 @@ bool rust_compound_dyn(const struct rust_compound *c, Dwarf_Die *type, uint64_t 
 static bool compound_may_refer(struct rust_compound *c, Dwarf_Die *pointer, Dwarf_Die *target)
 {
 	const char *name = dwarf_diename(pointer);
-	struct rust_variants variants;
 	const char *path;
 
-	if (!rust_die_type(pointer, target))
+	if (!rust_die_target(c->layouts, pointer, target))
 		return false;
 	if ((name && !strncmp(name, "alloc::boxed::Box<", 18)) ||
-	    dwarf_tag(target) == DW_TAG_pointer_type || rust_die_async(target, &variants))
+	    dwarf_tag(target) == DW_TAG_pointer_type || rust_die_async(c->layouts, target))
 		return true;
 	name = dwarf_diename(target);
 	if (name && name[0] == '(')
@@ -135,40 +135,40 @@ static bool compound_may_refer(struct rust_compound *c, Dwarf_Die *pointer, Dwar
 	return path && (HAS_NAME(referred, path) || compound_is_leaf(path));
 }
 
-static bool compound_is_slice(Dwarf_Die *type, Dwarf_Die *element)
+static bool compound_is_slice(struct rust_compound *c, Dwarf_Die *type, Dwarf_Die *element)
 {
 	Dwarf_Die pointer, length;
 	uint32_t at;
 
-	return rust_die_member(type, "data_ptr", &pointer, &at) &&
-	       rust_die_member(type, "length", &length, &at) && rust_die_type(&pointer, element);
+	return rust_die_member(c->layouts, type, "data_ptr", &pointer, &at) &&
+	       rust_die_member(c->layouts, type, "length", &length, &at) &&
+	       rust_die_target(c->layouts, &pointer, element);
 }
+
+struct compound_test {
+	struct rust_compound *c;
+	int depth;
+};
 
 static bool compound_contains(struct rust_compound *c, Dwarf_Die *type, int depth);
 
-/* A member, or all members of the variants of an enum. */
-static bool compound_contains_in(struct rust_compound *c, Dwarf_Die *parent, int depth)
+static bool compound_test_member(void *arg, Dwarf_Die *type)
 {
-	Dwarf_Die die, inner;
-	int tag;
+	const struct compound_test *t = arg;
 
-	if (dwarf_child(parent, &die) != 0)
-		return false;
-	do {
-		tag = dwarf_tag(&die);
-		if (tag == DW_TAG_member && rust_die_type(&die, &inner) &&
-		    compound_contains(c, &inner, depth - 1))
-			return true;
-		if ((tag == DW_TAG_variant_part || tag == DW_TAG_variant) &&
-		    compound_contains_in(c, &die, depth))
-			return true;
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return false;
+	return compound_contains(t->c, type, t->depth);
+}
+
+/* A member, or one of the variants of an enum. */
+static bool compound_contains_in(struct rust_compound *c, Dwarf_Die *type, int depth)
+{
+	struct compound_test test = { c, depth - 1 };
+
+	return rust_layout_any(rust_layout_find(c->layouts, type), compound_test_member, &test);
 }
 
 static bool compound_contains(struct rust_compound *c, Dwarf_Die *type, int depth)
 {
-	struct rust_variants variants;
 	uint64_t *known;
 	Dwarf_Die target;
 	const char *path;
@@ -184,11 +184,11 @@ static bool compound_contains(struct rust_compound *c, Dwarf_Die *type, int dept
 		return known && *known == 2;
 	*known = 1; /* while it is searched: a type may contain a pointer to itself */
 	path = rust_places_path(c->places, type);
-	has = rust_die_async(type, &variants) || compound_is_dyn(type) ||
+	has = rust_die_async(c->layouts, type) || compound_is_dyn(c, type) ||
 	      (path && compound_is_leaf(path)) ||
 	      (path && !strcmp(path, "tokio::task::join_set::JoinSet")) ||
 	      (path && strstr(path, "futures_unordered::FuturesUnordered")) ||
-	      (compound_is_slice(type, &target) && compound_contains(c, &target, depth - 1)) ||
+	      (compound_is_slice(c, type, &target) && compound_contains(c, &target, depth - 1)) ||
 	      compound_contains_in(c, type, depth);
 	known = u64map_at(c->without, (uint64_t)(uintptr_t)type->addr);
 	if (known)
@@ -208,9 +208,10 @@ static bool compound_unordered(struct rust_compound *c, Dwarf_Die *set, uint64_t
 	uint64_t node;
 	size_t nr;
 
-	if (!rust_die_member(set, "head_all", &link, &head) || !rust_die_parameter(&link, &task) ||
-	    !rust_die_member(&task, "next_all", &link, &next) ||
-	    !rust_die_member(&task, "future", &future, &at) ||
+	if (!rust_die_member(c->layouts, set, "head_all", &link, &head) ||
+	    !rust_die_parameter(c->layouts, &link, &task) ||
+	    !rust_die_member(c->layouts, &task, "next_all", &link, &next) ||
+	    !rust_die_member(c->layouts, &task, "future", &future, &at) ||
 	    !compound_read_word(c, addr + head, &node))
 		return false;
 	c->is_set = true;
@@ -230,12 +231,13 @@ static void compound_list(struct rust_compound *c, Dwarf_Die *lists, uint64_t ad
 	uint64_t node;
 	size_t nr;
 
-	if (!rust_die_member(lists, name, &list, &at) ||
-	    !rust_die_member(&list, "head", &type, &head) || !rust_die_parameter(&list, &entry) ||
-	    !rust_die_parameter(&entry, &handle) ||
-	    !rust_die_inside(&entry, "PointersInner<", &pointers, &next) ||
-	    !rust_die_member(&pointers, "next", &type, &inside) ||
-	    !rust_die_member(&entry, "value", &type, &value) ||
+	if (!rust_die_member(c->layouts, lists, name, &list, &at) ||
+	    !rust_die_member(c->layouts, &list, "head", &type, &head) ||
+	    !rust_die_parameter(c->layouts, &list, &entry) ||
+	    !rust_die_parameter(c->layouts, &entry, &handle) ||
+	    !rust_die_inside(c->layouts, &entry, "PointersInner<", &pointers, &next) ||
+	    !rust_die_member(c->layouts, &pointers, "next", &type, &inside) ||
+	    !rust_die_member(c->layouts, &entry, "value", &type, &value) ||
 	    !compound_read_word(c, addr + at + head, &node))
 		return;
 	for (nr = 0; node && nr <= RUST_FUTURES_MAX; nr++) {
@@ -253,19 +255,20 @@ static bool compound_join_set(struct rust_compound *c, Dwarf_Die *set, uint64_t 
 	uint64_t lists_addr;
 	Dwarf_Die pointer, target;
 
-	if (!rust_die_member(set, "inner", &inner, &at) ||
-	    !rust_die_member(&inner, "lists", &shared, &shared_at))
+	if (!rust_die_member(c->layouts, set, "inner", &inner, &at) ||
+	    !rust_die_member(c->layouts, &inner, "lists", &shared, &shared_at))
 		return false;
 	addr += at + shared_at;
 	pointer = shared;
 	while (dwarf_tag(&pointer) == DW_TAG_structure_type) {
-		if (!rust_die_first_member(&pointer, &target, &at))
+		if (!rust_die_first_member(c->layouts, &pointer, &target, &at))
 			return false;
 		addr += at;
 		pointer = target;
 	}
-	if (!rust_die_type(&pointer, &target) || !compound_read_word(c, addr, &lists_addr) ||
-	    !rust_die_inside(&target, "ListsInner<", &lists, &lists_at))
+	if (!rust_die_target(c->layouts, &pointer, &target) ||
+	    !compound_read_word(c, addr, &lists_addr) ||
+	    !rust_die_inside(c->layouts, &target, "ListsInner<", &lists, &lists_at))
 		return false;
 	c->is_set = true;
 	compound_list(c, &lists, lists_addr + lists_at, "notified");
@@ -280,10 +283,10 @@ static bool compound_slice(struct rust_compound *c, Dwarf_Die *type, uint64_t ad
 	uint32_t data_at, length_at, size;
 	uint64_t data, nr, i;
 
-	if (!compound_is_slice(type, &element))
+	if (!compound_is_slice(c, type, &element))
 		return false;
-	if (!rust_die_member(type, "data_ptr", &pointer, &data_at) ||
-	    !rust_die_member(type, "length", &length, &length_at) ||
+	if (!rust_die_member(c->layouts, type, "data_ptr", &pointer, &data_at) ||
+	    !rust_die_member(c->layouts, type, "length", &length, &length_at) ||
 	    !compound_contains(c, &element, depth - 1) || !(size = rust_die_size(&element)) ||
 	    !compound_read_word(c, addr + data_at, &data) ||
 	    !compound_read_word(c, addr + length_at, &nr))
@@ -299,34 +302,33 @@ static bool compound_slice(struct rust_compound *c, Dwarf_Die *type, uint64_t ad
 /* The captures of select!: a tuple of futures, and a bit for each that is disabled. */
 static bool compound_select(struct rust_compound *c, Dwarf_Die *closure, uint64_t addr, int depth)
 {
-	Dwarf_Die type, tuple, die, inner;
-	uint32_t disabled_at, futures_at, size, at, number = 0, ignored = 0;
+	Dwarf_Die type, tuple, inner;
+	uint32_t disabled_at, futures_at, size, at, number, ignored = 0;
 	uint64_t mask_addr, mask = 0, futures;
 
-	if (!rust_die_member(closure, "_ref__disabled", &type, &disabled_at) ||
-	    !rust_die_type(&type, &inner) || !rust_die_scalar(&inner, &ignored, &size) ||
-	    !rust_die_member(closure, "_ref__futures", &type, &futures_at) ||
+	if (!rust_die_member(c->layouts, closure, "_ref__disabled", &type, &disabled_at) ||
+	    !rust_die_target(c->layouts, &type, &inner) ||
+	    !rust_die_scalar(c->layouts, &inner, &ignored, &size) ||
+	    !rust_die_member(c->layouts, closure, "_ref__futures", &type, &futures_at) ||
 	    !compound_read_word(c, addr + disabled_at, &mask_addr) ||
 	    !c->read(c->arg, mask_addr, &mask, size) ||
-	    !compound_read_word(c, addr + futures_at, &futures) || !rust_die_type(&type, &tuple))
+	    !compound_read_word(c, addr + futures_at, &futures) ||
+	    !rust_die_target(c->layouts, &type, &tuple))
 		return false;
 	if (dwarf_tag(&tuple) == DW_TAG_pointer_type) {
 		type = tuple;
-		if (!rust_die_type(&type, &tuple) || !compound_read_word(c, futures, &futures))
+		if (!rust_die_target(c->layouts, &type, &tuple) ||
+		    !compound_read_word(c, futures, &futures))
 			return false;
 	}
-	if (dwarf_child(&tuple, &die) != 0)
-		return false;
-	do {
+	for (number = 0; number < rust_layout_find(c->layouts, &tuple)->nr; number++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "__%u", number);
-		if (dwarf_tag(&die) != DW_TAG_member || !rust_die_member(&tuple, name, &inner, &at))
-			continue;
-		if (number >= 64 || !(mask >> number & 1))
+		if (rust_die_member(c->layouts, &tuple, name, &inner, &at) &&
+		    (number >= 64 || !(mask >> number & 1)))
 			compound_search_in(c, &inner, futures + at, depth - 1);
-		number++;
-	} while (dwarf_siblingof(&die, &die) == 0);
+	}
 	return true;
 }
 
@@ -343,44 +345,37 @@ static bool compound_awaits_all(struct rust_compound *c, Dwarf_Die *type)
 		if (!strncmp(path, crates[i], strlen(crates[i])))
 			return true;
 	}
-	return rust_die_member(type, "_ref__futures", &futures, &at) ||
-	       rust_die_member(type, "futures", &futures, &at);
+	return rust_die_member(c->layouts, type, "_ref__futures", &futures, &at) ||
+	       rust_die_member(c->layouts, type, "futures", &futures, &at);
 }
 
-static void compound_members(struct rust_compound *c, Dwarf_Die *type, uint64_t addr, int depth)
+static void compound_members(struct rust_compound *c, const Dwarf_Die *of, uint64_t addr, int depth)
 {
-	Dwarf_Die die, inner;
+	Dwarf_Die type = *of;
+	const struct rust_layout *layout = rust_layout_find(c->layouts, &type);
+	size_t i;
 
-	if (dwarf_child(type, &die) != 0)
-		return;
-	do {
-		Dwarf_Attribute attr;
-		Dwarf_Word at = 0;
-
-		if (dwarf_tag(&die) != DW_TAG_member || !rust_die_type(&die, &inner))
-			continue;
-		if (dwarf_attr(&die, DW_AT_data_member_location, &attr))
-			dwarf_formudata(&attr, &at);
-		if (at < RUST_SIZE_MAX)
-			compound_search_in(c, &inner, addr + at, depth - 1);
-	} while (dwarf_siblingof(&die, &die) == 0);
+	for (i = 0; i < layout->nr; i++) {
+		type = layout->members[i].type;
+		compound_search_in(c, &type, addr + layout->members[i].offset, depth - 1);
+	}
 }
 
-static void compound_variant(struct rust_compound *c, const struct rust_variants *variants,
+static void compound_variant(struct rust_compound *c, const struct rust_layout *layout,
 			     uint64_t addr, int depth)
 {
-	Dwarf_Die member, payload;
+	const struct rust_variant *variant;
 	uint64_t value = 0;
 
-	if (c->read(c->arg, addr + variants->offset, &value, variants->size) &&
-	    rust_die_variant(variants, value, &member) && rust_die_type(&member, &payload) &&
-	    !HAS_NAME(finished, dwarf_diename(&member)))
-		compound_members(c, &payload, addr, depth);
+	if (!c->read(c->arg, addr + layout->selector_offset, &value, layout->selector_size))
+		return;
+	variant = rust_die_variant(layout, value);
+	if (variant && variant->has_type && !HAS_NAME(finished, variant->name))
+		compound_members(c, &variant->type, addr, depth);
 }
 
 static void compound_search_in(struct rust_compound *c, Dwarf_Die *type, uint64_t addr, int depth)
 {
-	struct rust_variants variants;
 	Dwarf_Die target;
 	const char *path;
 
@@ -395,8 +390,8 @@ static void compound_search_in(struct rust_compound *c, Dwarf_Die *type, uint64_
 	path = rust_places_path(c->places, type);
 	if (!path)
 		return;
-	if (rust_die_async(type, &variants) || compound_is_dyn(type) || compound_is_leaf(path) ||
-	    !strcmp(path, "tokio::time::timeout::Timeout"))
+	if (rust_die_async(c->layouts, type) || compound_is_dyn(c, type) ||
+	    compound_is_leaf(path) || !strcmp(path, "tokio::time::timeout::Timeout"))
 		compound_add(c, type, addr);
 	else if (!strcmp(path, "tokio::task::join_set::JoinSet"))
 		compound_join_set(c, type, addr);
@@ -404,8 +399,8 @@ static void compound_search_in(struct rust_compound *c, Dwarf_Die *type, uint64_
 		compound_unordered(c, type, addr, depth);
 	else if (compound_slice(c, type, addr, depth) || compound_select(c, type, addr, depth))
 		return;
-	else if (rust_die_variants(type, &variants))
-		compound_variant(c, &variants, addr, depth);
+	else if (rust_layout_find(c->layouts, type)->has_variants)
+		compound_variant(c, rust_layout_find(c->layouts, type), addr, depth);
 	else {
 		c->is_guess = c->is_guess || !compound_awaits_all(c, type);
 		compound_members(c, type, addr, depth);

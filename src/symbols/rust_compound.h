@@ -10,6 +10,7 @@
 #ifndef SYMBOLS_RUST_COMPOUND_H
 #define SYMBOLS_RUST_COMPOUND_H
 
+#include "symbols/rust_layouts.h"
 #include "symbols/rust_places.h"
 #include "symbols/rust_vtables.h"
 
@@ -23,6 +24,7 @@ struct rust_found {
 struct rust_compound {
 	/* set by the caller */
 	struct rust_places *places;
+	struct rust_layouts *layouts;
 	struct u64map *without; /* DIEs of types that contain no future: 1; that do: 2 */
 	const struct rust_vtables *vtables;
 	rust_reader read;

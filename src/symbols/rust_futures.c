@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "symbols/die_sibling.h"
 #include "symbols/rust_async_task.h"
 #include "symbols/rust_dies.h"
 #include "symbols/rust_untyped.h"
@@ -70,7 +71,7 @@ static int rust_visit_namespace(struct rust_futures *rf, Dwarf_Die *parent, cons
 		name = dwarf_tag(&die) == DW_TAG_namespace ? dwarf_diename(&die) : NULL;
 		if (name && !strcmp(name, *path))
 			rc = rust_visit_namespace(rf, &die, path + 1, visit, bias);
-	} while (!rc && dwarf_siblingof(&die, &die) == 0);
+	} while (!rc && die_next(&die));
 	return rc;
 }
 
@@ -105,7 +106,7 @@ static int rust_add_run(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
 	struct rust_async_task found, *kept;
 	int rc;
 
-	if (!rust_async_task_find(die, bias, &found))
+	if (!rust_async_task_find(&rf->walker.layouts, die, bias, &found))
 		return 0;
 	kept = malloc(sizeof(*kept));
 	rc = kept ? rust_add_entry(rf, found.args, found.type.poll) : -ENOMEM;
@@ -129,25 +130,25 @@ static int rust_add_poll(struct rust_futures *rf, Dwarf_Die *die, uint64_t bias)
 	return rust_add_entry(rf, name + 4, low + bias);
 }
 
-static void rust_set_cell(struct rust_entry *e, Dwarf_Die *cell)
+static void rust_set_cell(struct rust_layouts *l, struct rust_entry *e, Dwarf_Die *cell)
 {
 	Dwarf_Die header, type, table;
 	Dwarf_Attribute attr;
 	Dwarf_Word alignment = 1;
 	uint32_t at, state, vtable;
 
-	if (!rust_die_member(cell, "header", &header, &at) ||
-	    !rust_die_member(&header, "state", &type, &state) ||
-	    !rust_die_member(&header, "vtable", &type, &vtable) ||
-	    dwarf_tag(&type) != DW_TAG_pointer_type || !rust_die_type(&type, &table) ||
-	    !rust_die_member(&table, "poll", &type, &e->type.poll_offset))
+	if (!rust_die_member(l, cell, "header", &header, &at) ||
+	    !rust_die_member(l, &header, "state", &type, &state) ||
+	    !rust_die_member(l, &header, "vtable", &type, &vtable) ||
+	    dwarf_tag(&type) != DW_TAG_pointer_type || !rust_die_target(l, &type, &table) ||
+	    !rust_die_member(l, &table, "poll", &type, &e->type.poll_offset))
 		return;
 	dwarf_formudata(dwarf_attr(cell, DW_AT_alignment, &attr), &alignment);
 	e->type.size = rust_die_size(cell);
 	e->type.alignment = alignment && alignment <= 4096 ? (uint32_t)alignment : 1;
 	e->type.state_offset = at + state;
 	e->type.vtable_offset = at + vtable;
-	if (rust_die_member(&header, "owner_id", &type, &state))
+	if (rust_die_member(l, &header, "owner_id", &type, &state))
 		e->type.owner_offset = at + state;
 	e->cell = *cell;
 	e->has_cell = e->type.size >= at + 32;
@@ -185,7 +186,7 @@ static void rust_set_cells(struct rust_futures *rf, size_t first)
 			continue;
 		for (k = 0; k < rf->nr_cells && !e->has_cell; k++) {
 			if (!strcmp(e->args, dwarf_diename(&rf->cells[k]) + 4))
-				rust_set_cell(e, &rf->cells[k]);
+				rust_set_cell(&rf->walker.layouts, e, &rf->cells[k]);
 		}
 		e->type.is_untyped = !e->has_cell;
 		rf->is_without_types = rf->is_without_types || !e->has_cell;
@@ -216,7 +217,7 @@ static int rust_visit_unit(struct rust_futures *rf, Dwarf_Die *unit, uint64_t bi
 		rc = rust_visit_namespace(rf, &die, raw, rust_add_poll, bias);
 		if (!rc)
 			rc = rust_visit_namespace(rf, &die, core, rust_add_cell, bias);
-	} while (!rc && dwarf_siblingof(&die, &die) == 0);
+	} while (!rc && die_next(&die));
 	return rc;
 }
 
@@ -275,6 +276,7 @@ const struct rust_task_type *rust_futures_type(const struct rust_futures *rf, si
 /* ---- from a task to its future ---------------------------------------------------- */
 
 struct rust_cell_walk {
+	struct rust_layouts *layouts;
 	rust_reader read;
 	void *arg;
 	Dwarf_Die type;
@@ -284,17 +286,18 @@ struct rust_cell_walk {
 /* From the cell to its future: core.stage, through the wrappers, to the variant Running. */
 static bool rust_cell_future(struct rust_cell_walk *w, bool *is_finished)
 {
-	struct rust_variants variants;
-	Dwarf_Die type, member;
+	const struct rust_variant *variant;
+	const struct rust_layout *layout;
+	Dwarf_Die type;
 	uint64_t value = 0;
 	uint32_t at;
 	int step;
 
-	if (!rust_die_member(&w->type, "core", &type, &at))
+	if (!rust_die_member(w->layouts, &w->type, "core", &type, &at))
 		return false;
 	w->addr += at;
 	w->type = type;
-	if (!rust_die_member(&w->type, "stage", &type, &at))
+	if (!rust_die_member(w->layouts, &w->type, "stage", &type, &at))
 		return false;
 	for (step = 0; step < 8; step++) {
 		const char *name;
@@ -304,17 +307,21 @@ static bool rust_cell_future(struct rust_cell_walk *w, bool *is_finished)
 		name = dwarf_diename(&w->type);
 		if (name && !strncmp(name, "Stage<", 6))
 			break;
-		if (!rust_die_first_member(&w->type, &type, &at))
+		if (!rust_die_first_member(w->layouts, &w->type, &type, &at))
 			return false;
 	}
-	if (!rust_die_variants(&w->type, &variants) ||
-	    !w->read(w->arg, w->addr + variants.offset, &value, variants.size) ||
-	    !rust_die_variant(&variants, value, &member) || !rust_die_type(&member, &type))
+	layout = rust_layout_find(w->layouts, &w->type);
+	if (!layout->has_variants ||
+	    !w->read(w->arg, w->addr + layout->selector_offset, &value, layout->selector_size))
 		return false;
-	*is_finished = strcmp(dwarf_diename(&member) ? dwarf_diename(&member) : "", "Running") != 0;
+	variant = rust_die_variant(layout, value);
+	if (!variant || !variant->has_type)
+		return false;
+	*is_finished = !variant->name || strcmp(variant->name, "Running") != 0;
 	if (*is_finished)
 		return true;
-	if (!rust_die_first_member(&type, &w->type, &at))
+	type = variant->type;
+	if (!rust_die_first_member(w->layouts, &type, &w->type, &at))
 		return false;
 	w->addr += at;
 	return true;
@@ -358,7 +365,9 @@ static bool rust_task_walk(struct rust_futures *rf, size_t number, uint64_t cell
 			   void *arg, const struct rust_visitor *visitor, struct rust_stack *out)
 {
 	const struct rust_entry *e = &rf->entries[number];
-	struct rust_cell_walk w = { .read = read, .arg = arg, .addr = cell };
+	struct rust_cell_walk w = {
+		.layouts = &rf->walker.layouts, .read = read, .arg = arg, .addr = cell
+	};
 
 	*out = (struct rust_stack){ .wait.fd = -1 };
 	if (e->other) {
@@ -401,6 +410,11 @@ bool rust_futures_walk(struct rust_futures *rf, const Dwarf_Die *type, uint64_t 
 		       rust_reader read, void *arg, struct rust_stack *out)
 {
 	return rust_walk_future(&rf->walker, 0, type, addr, read, arg, NULL, out);
+}
+
+struct rust_layouts *rust_futures_layouts(struct rust_futures *rf)
+{
+	return &rf->walker.layouts;
 }
 
 bool rust_futures_name(struct rust_futures *rf, Dwarf_Die *type, struct rust_stack *out)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/rust_dies.h"
+#include "symbols/member_path.h"
 
 struct rust_kept {
 	void *bytes;
@@ -20,7 +20,7 @@ const char *rust_places_text(struct rust_places *p, const char *text)
 	return number < 0 ? NULL : strtab_text(&p->texts, (size_t)number);
 }
 
-/* Remembered, because rust_die_path() searches the unit. */
+/* Remembered, because member_type_path() searches the unit. */
 const char *rust_places_path(struct rust_places *p, Dwarf_Die *type)
 {
 	uint64_t *slot = u64map_at(&p->paths, (uint64_t)(uintptr_t)type->addr);
@@ -30,7 +30,7 @@ const char *rust_places_path(struct rust_places *p, Dwarf_Die *type)
 	if (!slot)
 		return NULL;
 	if (!*slot) {
-		if (!rust_die_path(type, path, sizeof(path)))
+		if (!member_type_path(type, path, sizeof(path)))
 			snprintf(path, sizeof(path), "?");
 		number = strtab_intern(&p->texts, path);
 		if (number < 0)
@@ -42,11 +42,15 @@ const char *rust_places_path(struct rust_places *p, Dwarf_Die *type)
 
 static uint64_t rust_bytes_hash(const uint8_t *bytes, size_t size)
 {
-	uint64_t hash = 0xcbf29ce484222325ull ^ size;
+	uint64_t hash = 0xcbf29ce484222325ull ^ size, word;
 	size_t i;
 
-	for (i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+	/* Structs of pointers: whole words. */
+	for (i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
 	return hash;
 }
 

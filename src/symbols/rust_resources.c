@@ -23,27 +23,21 @@ static bool resource_is_evented(Dwarf_Die *type)
 
 static bool resource_leads(const struct rust_resources *r, Dwarf_Die *type, int depth);
 
-static bool resource_leads_in(const struct rust_resources *r, Dwarf_Die *parent, int depth)
-{
-	Dwarf_Die die, inner;
-	int tag;
+struct resource_test {
+	const struct rust_resources *r;
+	int depth;
+};
 
-	if (dwarf_child(parent, &die) != 0)
-		return false;
-	do {
-		tag = dwarf_tag(&die);
-		if (tag == DW_TAG_member && rust_die_type(&die, &inner) &&
-		    resource_leads(r, &inner, depth - 1))
-			return true;
-		if ((tag == DW_TAG_variant_part || tag == DW_TAG_variant) &&
-		    resource_leads_in(r, &die, depth))
-			return true;
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return false;
+static bool resource_test_member(void *arg, Dwarf_Die *type)
+{
+	const struct resource_test *t = arg;
+
+	return resource_leads(t->r, type, t->depth);
 }
 
 static bool resource_leads(const struct rust_resources *r, Dwarf_Die *type, int depth)
 {
+	struct resource_test test = { r, depth - 1 };
 	Dwarf_Die target;
 	uint64_t *known;
 	bool does;
@@ -51,14 +45,16 @@ static bool resource_leads(const struct rust_resources *r, Dwarf_Die *type, int 
 	if (depth <= 0)
 		return false;
 	if (dwarf_tag(type) == DW_TAG_pointer_type)
-		return rust_die_type(type, &target) && resource_leads(r, &target, depth - 1);
+		return rust_die_target(r->layouts, type, &target) &&
+		       resource_leads(r, &target, depth - 1);
 	if (dwarf_tag(type) != DW_TAG_structure_type)
 		return false;
 	known = u64map_at(r->without, (uint64_t)(uintptr_t)type->addr);
 	if (!known || *known)
 		return known && *known == 2;
 	*known = 1; /* while it is searched: a type may contain a pointer to itself */
-	does = resource_is_evented(type) || resource_leads_in(r, type, depth);
+	does = resource_is_evented(type) ||
+	       rust_layout_any(rust_layout_find(r->layouts, type), resource_test_member, &test);
 	known = u64map_at(r->without, (uint64_t)(uintptr_t)type->addr);
 	if (known)
 		*known = does ? 2 : 1;
@@ -74,30 +70,31 @@ struct resource_visit {
 	unsigned nr; /* different descriptors that were found */
 };
 
-/* All members, and those of the current variant.  False: stop. */
+/* All members, or those of the current variant.  False: stop. */
 static bool resource_members(struct resource_visit *v, Dwarf_Die *type, uint64_t addr, int depth)
 {
-	struct rust_variants variants;
-	Dwarf_Die die, inner, payload = *type;
+	const struct rust_layout *layout = rust_layout_find(v->r->layouts, type);
 	uint64_t value = 0;
+	Dwarf_Die inner;
+	size_t i;
 
-	if (rust_die_variants(type, &variants) &&
-	    (!v->r->read(v->r->arg, addr + variants.offset, &value, variants.size) ||
-	     !rust_die_variant(&variants, value, &die) || !rust_die_type(&die, &payload)))
-		return true;
-	if (dwarf_child(&payload, &die) != 0)
-		return true;
-	do {
-		Dwarf_Attribute attr;
-		Dwarf_Word at = 0;
+	if (layout->has_variants) {
+		const struct rust_variant *variant;
 
-		if (dwarf_tag(&die) != DW_TAG_member || !rust_die_type(&die, &inner))
-			continue;
-		if (dwarf_attr(&die, DW_AT_data_member_location, &attr))
-			dwarf_formudata(&attr, &at);
-		if (at < RUST_SIZE_MAX && !v->visit(v, &inner, addr + at, depth - 1))
+		if (!v->r->read(v->r->arg, addr + layout->selector_offset, &value,
+				layout->selector_size))
+			return true;
+		variant = rust_die_variant(layout, value);
+		if (!variant || !variant->has_type)
+			return true;
+		inner = variant->type;
+		layout = rust_layout_find(v->r->layouts, &inner);
+	}
+	for (i = 0; i < layout->nr; i++) {
+		inner = layout->members[i].type;
+		if (!v->visit(v, &inner, addr + layout->members[i].offset, depth - 1))
 			return false;
-	} while (dwarf_siblingof(&die, &die) == 0);
+	}
 	return true;
 }
 
@@ -128,7 +125,7 @@ static bool resource_has_waker(const struct rust_resources *r, Dwarf_Die *waiter
 	Dwarf_Die type;
 	uint32_t at;
 
-	return r->task && rust_die_member(waiters, name, &type, &at) &&
+	return r->task && rust_die_member(r->layouts, waiters, name, &type, &at) &&
 	       rust_die_size(&type) == 16 && r->read(r->arg, addr + at, words, sizeof(words)) &&
 	       (words[0] == r->task || words[1] == r->task);
 }
@@ -139,7 +136,7 @@ static void resource_read_wakers(const struct rust_resources *r, struct rust_wai
 	Dwarf_Die waiters;
 	uint32_t at = 0;
 
-	if (!rust_die_inside(io, "Waiters", &waiters, &at))
+	if (!rust_die_inside(r->layouts, io, "Waiters", &waiters, &at))
 		return;
 	wait->is_read = resource_has_waker(r, &waiters, wait->io + at, "reader");
 	wait->is_write = resource_has_waker(r, &waiters, wait->io + at, "writer");
@@ -154,18 +151,19 @@ static void resource_read_io(const struct rust_resources *r, struct rust_wait *w
 	uint32_t at, inside, offset = 0;
 	int step;
 
-	if (!rust_die_member(evented, "registration", &registration, &at) ||
-	    !rust_die_member(&registration, "shared", &shared, &inside))
+	if (!rust_die_member(r->layouts, evented, "registration", &registration, &at) ||
+	    !rust_die_member(r->layouts, &registration, "shared", &shared, &inside))
 		return;
 	addr += at + inside;
 	for (step = 0; step < SEARCH_DEPTH && dwarf_tag(&shared) == DW_TAG_structure_type; step++) {
-		if (!rust_die_first_member(&shared, &inner, &at))
+		if (!rust_die_first_member(r->layouts, &shared, &inner, &at))
 			return;
 		addr += at;
 		shared = inner;
 	}
-	if (dwarf_tag(&shared) == DW_TAG_pointer_type && rust_die_type(&shared, &target) &&
-	    rust_die_inside(&target, "ScheduledIo", &inner, &offset) &&
+	if (dwarf_tag(&shared) == DW_TAG_pointer_type &&
+	    rust_die_target(r->layouts, &shared, &target) &&
+	    rust_die_inside(r->layouts, &target, "ScheduledIo", &inner, &offset) &&
 	    r->read(r->arg, addr, &wait->io, 8) && wait->io) {
 		wait->io += offset;
 		resource_read_wakers(r, wait, &inner);
@@ -179,7 +177,8 @@ static void resource_read_evented(const struct rust_resources *r, struct rust_wa
 	Dwarf_Die inner;
 	uint32_t at;
 
-	if (rust_die_member(type, "io", &inner, &at) || rust_die_member(type, "inner", &inner, &at))
+	if (rust_die_member(r->layouts, type, "io", &inner, &at) ||
+	    rust_die_member(r->layouts, type, "inner", &inner, &at))
 		resource_visit_number(&v, &inner, addr + at, SEARCH_DEPTH);
 	resource_read_io(r, wait, type, addr);
 }
@@ -194,8 +193,9 @@ static bool resource_visit_socket(struct resource_visit *v, Dwarf_Die *type, uin
 	if (depth <= 0 || !resource_leads(v->r, type, depth))
 		return true;
 	if (dwarf_tag(type) == DW_TAG_pointer_type)
-		return !rust_die_type(type, &target) || !v->r->read(v->r->arg, addr, &addr, 8) ||
-		       !addr || resource_visit_socket(v, &target, addr, depth - 1);
+		return !rust_die_target(v->r->layouts, type, &target) ||
+		       !v->r->read(v->r->arg, addr, &addr, 8) || !addr ||
+		       resource_visit_socket(v, &target, addr, depth - 1);
 	if (!resource_is_evented(type))
 		return resource_members(v, type, addr, depth);
 	if (v->nr) {
@@ -235,7 +235,7 @@ void rust_resources_note(const struct rust_resources *r, struct rust_wait *wait,
 
 	if (wait->fd >= 0 ||
 	    (strncmp(path, "tokio::net::", 12) != 0 && strncmp(path, "tokio::io::", 11) != 0) ||
-	    !rust_die_member(variant, "self", &type, &at))
+	    !rust_die_member(r->layouts, variant, "self", &type, &at))
 		return;
 	resource_search(r, wait, &type, addr + at);
 }
@@ -248,14 +248,14 @@ static void resource_read_interest(const struct rust_resources *r, struct rust_w
 	uint32_t offset = 0, at, size;
 	uint64_t value = 0;
 
-	if (rust_die_member(readiness, "scheduled_io", &type, &at) &&
+	if (rust_die_member(r->layouts, readiness, "scheduled_io", &type, &at) &&
 	    dwarf_tag(&type) == DW_TAG_pointer_type)
 		r->read(r->arg, addr + at, &wait->io, 8);
-	if (!rust_die_inside(readiness, "Waiter", &waiter, &offset) ||
-	    !rust_die_member(&waiter, "interest", &interest, &at))
+	if (!rust_die_inside(r->layouts, readiness, "Waiter", &waiter, &offset) ||
+	    !rust_die_member(r->layouts, &waiter, "interest", &interest, &at))
 		return;
 	offset += at;
-	if (!rust_die_scalar(&interest, &offset, &size) ||
+	if (!rust_die_scalar(r->layouts, &interest, &offset, &size) ||
 	    !r->read(r->arg, addr + offset, &value, size))
 		return;
 	wait->is_read = value & 1;
@@ -295,21 +295,26 @@ void rust_resources_limit(const struct rust_resources *r, struct rust_wait *wait
 			  const char *path, uint64_t addr)
 {
 	struct rust_wait limit = { .fd = -1 };
-	struct rust_variants variants;
-	Dwarf_Die sleep, member, payload;
+	const struct rust_layout *layout;
+	const struct rust_variant *variant;
+	Dwarf_Die sleep, payload;
 	uint64_t value = 0;
 	uint32_t at;
 
 	if (strcmp(path, "tokio::time::timeout::Timeout") != 0 ||
-	    !rust_die_member(type, "delay", &sleep, &at))
+	    !rust_die_member(r->layouts, type, "delay", &sleep, &at))
 		return;
 	addr += at;
+	layout = rust_layout_find(r->layouts, &sleep);
 	/* An Option in newer versions; None: no limit. */
-	if (rust_die_variants(&sleep, &variants)) {
-		if (!r->read(r->arg, addr + variants.offset, &value, variants.size) ||
-		    !rust_die_variant(&variants, value, &member) ||
-		    !rust_die_type(&member, &payload) ||
-		    !rust_die_first_member(&payload, &sleep, &at))
+	if (layout->has_variants) {
+		if (!r->read(r->arg, addr + layout->selector_offset, &value, layout->selector_size))
+			return;
+		variant = rust_die_variant(layout, value);
+		if (!variant || !variant->has_type)
+			return;
+		payload = variant->type;
+		if (!rust_die_first_member(r->layouts, &payload, &sleep, &at))
 			return;
 		addr += at;
 	}

@@ -12,8 +12,10 @@
 
 #include "base/u64map.h"
 #include "symbols/rust_futures.h"
+#include "symbols/rust_layouts.h"
 
 struct rust_resources {
+	struct rust_layouts *layouts;
 	struct u64map *without; /* DIEs of types that lead to no descriptor: 1; that do: 2 */
 	uint64_t task;          /* whose wakers are searched */
 	rust_reader read;

@@ -11,6 +11,7 @@
 
 #include "base/path.h"
 #include "symbols/demangle.h"
+#include "symbols/die_sibling.h"
 
 #define PARTS_MAX 32
 #define PATH_SIZE 1024
@@ -61,7 +62,7 @@ static bool untyped_search(Dwarf_Die *parent, char *const *parts, size_t nr, Dwa
 			*out = die;
 			return true;
 		}
-	} while (dwarf_siblingof(&die, &die) == 0);
+	} while (die_next(&die));
 	return false;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/die_sibling.h"
 #include "symbols/rust_dies.h"
 
 #define GUARD_DEPTH_MAX 3
@@ -37,6 +38,7 @@ void rust_descriptions_release(struct rust_descriptions *d)
 	described_types_free(d->types);
 	free(d->lists);
 	u64map_release(&d->by_variant);
+	u64map_release(&d->wrappers);
 	*d = (struct rust_descriptions){ 0 };
 }
 
@@ -86,11 +88,25 @@ void rust_wait_read_deadline(struct rust_wait *wait, Dwarf_Die *sleep, uint64_t 
 		wait_set_deadline(wait, ns);
 }
 
-const char *rust_wait_follows(const struct rust_descriptions *d, struct rust_wait *wait,
-			      const char *path)
+#define NOT_A_WRAPPER 1
+
+static const struct type_rule *wrapper_rule(struct rust_descriptions *d, const char *path)
 {
-	const struct type_rule *rule = d->rules ? type_rules_find(d->rules, RULE_THROUGH, path)
-						: NULL;
+	uint64_t *known = u64map_at(&d->wrappers, (uint64_t)(uintptr_t)path);
+
+	if (!known || !d->rules)
+		return NULL;
+	if (!*known) {
+		const struct type_rule *rule = type_rules_find(d->rules, RULE_THROUGH, path);
+
+		*known = rule ? (uint64_t)(uintptr_t)rule : NOT_A_WRAPPER;
+	}
+	return *known == NOT_A_WRAPPER ? NULL : (const struct type_rule *)(uintptr_t)*known;
+}
+
+const char *rust_wait_follows(struct rust_descriptions *d, struct rust_wait *wait, const char *path)
+{
+	const struct type_rule *rule = wrapper_rule(d, path);
 	const char *to = NULL;
 	size_t i;
 
@@ -119,7 +135,7 @@ static void guards_search(struct rust_descriptions *d, struct rust_guard_list *l
 	do {
 		const char *name = dwarf_tag(&die) == DW_TAG_member ? dwarf_diename(&die) : NULL;
 
-		if (!name || !strcmp(name, "__awaitee") || !rust_die_type(&die, &inner) ||
+		if (!name || !strcmp(name, "__awaitee") || !member_bare_type(&die, &inner) ||
 		    dwarf_tag(&inner) != DW_TAG_structure_type || !member_start(&die, &at))
 			continue;
 		found = described_types_find(d->types, RULE_GUARD, &inner);
@@ -128,7 +144,7 @@ static void guards_search(struct rust_descriptions *d, struct rust_guard_list *l
 		else if (list->nr < GUARDS_MAX)
 			list->members[list->nr++] = (struct rust_guard_member){ found,
 										offset + at };
-	} while (dwarf_siblingof(&die, &die) == 0);
+	} while (die_next(&die));
 }
 
 static const struct rust_guard_list *guards_of_variant(struct rust_descriptions *d,

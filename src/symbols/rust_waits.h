@@ -16,6 +16,7 @@ struct rust_descriptions {
 	struct rust_guard_list *lists; /* of the variants that were asked for */
 	size_t nr_lists, room_lists;
 	struct u64map by_variant; /* address of a variant's DIE to 1 + number of its list */
+	struct u64map wrappers;   /* address of a path to its rule (RULE_THROUGH), or 1: none */
 };
 
 /* 0 or -ENOMEM. */
@@ -36,9 +37,9 @@ void rust_wait_read_deadline(struct rust_wait *wait, Dwarf_Die *sleep, uint64_t 
 
 /*
  * The member that holds the future inside this one; "": the first; NULL: there is none.  A wrapper
- * with a deadline sets wait->has_limit.
+ * with a deadline sets wait->has_limit.  Equal paths have equal addresses (rust_places_path()).
  */
-const char *rust_wait_follows(const struct rust_descriptions *d, struct rust_wait *wait,
+const char *rust_wait_follows(struct rust_descriptions *d, struct rust_wait *wait,
 			      const char *path);
 
 /* The guards among the variables of the async function whose current variant is @variant. */

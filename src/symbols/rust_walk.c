@@ -93,27 +93,30 @@ static void walk_line(struct rust_walk *w, Dwarf_Die *member, struct rust_place 
  * An .await in select! or join! has the line of Tokio's macro.  The closure that the macro made,
  * in a PollFn, has lines of the function as well; otherwise the line of the function is shown.
  */
-static void walk_macro_line(struct rust_walk *w, const struct rust_variants *variants,
-			    Dwarf_Die *variant, struct rust_place *place)
+static void walk_macro_line(struct rust_walk *w, const struct rust_layout *future, Dwarf_Die *state,
+			    struct rust_place *place)
 {
+	struct rust_walker *walker = w->shared->walker;
+	const struct rust_variant *first = rust_die_variant(future, 0);
 	struct rust_place start = { 0 };
 	Dwarf_Die member, awaitee, closure;
 	const char *path;
 	uint64_t *known;
 	uint32_t at, line;
 
-	if (!place->is_exact || !rust_die_variant(variants, 0, &member))
+	if (!place->is_exact || !first)
 		return;
+	member = first->member;
 	walk_line(w, &member, &start);
 	if (!start.file || start.file == place->file)
 		return;
 	place->file = start.file;
 	place->line = start.line;
 	place->is_exact = false;
-	if (!rust_die_member(variant, "__awaitee", &awaitee, &at) ||
-	    !rust_die_member(&awaitee, "f", &closure, &at) ||
-	    !(path = rust_places_path(&w->shared->walker->places, &closure)) ||
-	    !(known = u64map_at(&w->shared->walker->macros, (uint64_t)(uintptr_t)closure.addr)))
+	if (!rust_die_member(&walker->layouts, state, "__awaitee", &awaitee, &at) ||
+	    !rust_die_member(&walker->layouts, &awaitee, "f", &closure, &at) ||
+	    !(path = rust_places_path(&walker->places, &closure)) ||
+	    !(known = u64map_at(&walker->macros, (uint64_t)(uintptr_t)closure.addr)))
 		return;
 	if (!*known)
 		*known = 1 + (rust_untyped_macro(&closure, path, start.file, &line) ? line : 0);
@@ -123,56 +126,76 @@ static void walk_macro_line(struct rust_walk *w, const struct rust_variants *var
 	}
 }
 
-/* The place of the async function whose state selects @member. */
-static bool walk_note_place(struct rust_walk *w, const struct rust_variants *variants,
-			    const char *path, Dwarf_Die *member, Dwarf_Die *type)
+/* The place of an async function in the state @variant. */
+static const struct rust_place *walk_make_place(struct rust_walk *w,
+						const struct rust_layout *future, const char *path,
+						const struct rust_variant *variant,
+						Dwarf_Die *state, const char *name)
 {
-	const char *variant = dwarf_diename(type);
 	struct rust_place place = { 0 };
 	char function[RUST_NAME_MAX];
+	Dwarf_Die member = variant->member;
 
 	rust_plain_function(path, function, sizeof(function));
 	place.function = rust_places_text(&w->shared->walker->places, function);
-	walk_line(w, member, &place);
-	place.is_initial = !strcmp(variant, "Unresumed");
-	place.is_exact = place.file && !strncmp(variant, "Suspend", 7);
-	walk_macro_line(w, variants, type, &place);
-	if (!place.function) {
+	walk_line(w, &member, &place);
+	place.is_initial = !strcmp(name, "Unresumed");
+	place.is_exact = place.file && !strncmp(name, "Suspend", 7);
+	walk_macro_line(w, future, state, &place);
+	return place.function ? rust_places_keep(&w->shared->walker->places, &place) : NULL;
+}
+
+/* The same, made for the first task in that state. */
+static bool walk_note_place(struct rust_walk *w, const struct rust_layout *future, const char *path,
+			    const struct rust_variant *variant, Dwarf_Die *state, const char *name)
+{
+	uint64_t key = (uint64_t)(uintptr_t)variant->member.addr, known = 0;
+	const struct rust_place *place;
+
+	u64map_get(&w->shared->walker->noted, key, &known);
+	place = known ? (const struct rust_place *)(uintptr_t)known
+		      : walk_make_place(w, future, path, variant, state, name);
+	if (!place || (!known && u64map_put(&w->shared->walker->noted, key,
+					    (uint64_t)(uintptr_t)place) < 0)) {
 		w->shared->has_failed = true;
 		return false;
 	}
-	walk_put(w, w->nr, &place);
-	w->nr += w->places[w->nr] != NULL;
-	return !w->shared->has_failed;
+	w->places[w->nr++] = place;
+	return true;
 }
 
 /* The future at w->addr is that of an async function: note its place and go to what it awaits. */
-static bool walk_async(struct rust_walk *w, const struct rust_variants *variants)
+static bool walk_async(struct rust_walk *w, const struct rust_layout *future)
 {
-	Dwarf_Die member, variant;
+	const struct rust_variant *variant;
 	const char *name, *path;
-	uint64_t state;
+	uint64_t value;
+	Dwarf_Die state;
 	uint32_t at;
 
-	if (!walk_read_number(w, w->addr + variants->offset, variants->size, &state) ||
-	    !rust_die_variant(variants, state, &member) || !rust_die_type(&member, &variant) ||
-	    !(name = dwarf_diename(&variant)) || w->nr == RUST_DEPTH_MAX)
+	if (w->nr == RUST_DEPTH_MAX ||
+	    !walk_read_number(w, w->addr + future->selector_offset, future->selector_size, &value))
 		return false;
-	w->is_finished = !strcmp(name, "Returned") || !strcmp(name, "Panicked");
-	path = rust_places_path(&w->shared->walker->places, &w->type);
+	variant = rust_die_variant(future, value);
+	if (!variant || !variant->has_type)
+		return false;
+	state = variant->type;
+	name = dwarf_diename(&state);
+	path = name ? rust_places_path(&w->shared->walker->places, &w->type) : NULL;
 	if (!path)
 		return false;
-	walk_note_wait(w, path, &variant);
+	w->is_finished = !strcmp(name, "Returned") || !strcmp(name, "Panicked");
+	walk_note_wait(w, path, &state);
 	if (!w->is_finished)
-		walk_note_guards(w, &variant);
-	if (!walk_note_place(w, variants, path, &member, &variant))
+		walk_note_guards(w, &state);
+	if (!walk_note_place(w, future, path, variant, &state, name))
 		return false;
 	if (w->shared->visitor && w->depth == BRANCH_DEPTH)
-		w->shared->visitor->visit(w->shared->visitor->arg, &variant, w->addr);
+		w->shared->visitor->visit(w->shared->visitor->arg, &state, w->addr);
 	if (strncmp(name, "Suspend", 7) != 0)
 		return false;
-	rust_resources_note(&w->shared->resources, &w->wait, path, &variant, w->addr);
-	if (!rust_die_member(&variant, "__awaitee", &w->type, &at))
+	rust_resources_note(&w->shared->resources, &w->wait, path, &state, w->addr);
+	if (!rust_die_member(&w->shared->walker->layouts, &state, "__awaitee", &w->type, &at))
 		return false;
 	w->addr += at;
 	return true;
@@ -183,16 +206,17 @@ static bool walk_async(struct rust_walk *w, const struct rust_variants *variants
 /* A pointer, a trait object, or a struct around another future. */
 static bool walk_wrapper(struct rust_walk *w, const char *path)
 {
+	struct rust_layouts *l = &w->shared->walker->layouts;
 	const char *follow = rust_wait_follows(&w->shared->walker->descriptions, &w->wait, path);
 	Dwarf_Die type;
 	uint32_t at;
 
 	if (dwarf_tag(&w->type) == DW_TAG_pointer_type) {
-		if (!rust_die_type(&w->type, &type) || !walk_read_number(w, w->addr, 8, &w->addr) ||
-		    !w->addr)
+		if (!rust_die_target(l, &w->type, &type) ||
+		    !walk_read_number(w, w->addr, 8, &w->addr) || !w->addr)
 			return false;
-	} else if (follow && (*follow ? rust_die_member(&w->type, follow, &type, &at)
-				      : rust_die_first_member(&w->type, &type, &at))) {
+	} else if (follow && (*follow ? rust_die_member(l, &w->type, follow, &type, &at)
+				      : rust_die_first_member(l, &w->type, &type, &at))) {
 		rust_resources_limit(&w->shared->resources, &w->wait, &w->type, path, w->addr);
 		w->addr += at;
 	} else {
@@ -322,6 +346,7 @@ static struct rust_compound walk_compound_new(const struct rust_walk *w)
 {
 	return (struct rust_compound){
 		.places = &w->shared->walker->places,
+		.layouts = &w->shared->walker->layouts,
 		.without = &w->shared->walker->without,
 		.vtables = &w->shared->walker->vtables,
 		.read = w->shared->read,
@@ -374,14 +399,14 @@ static bool walk_compound(struct rust_walk *w, const char *path)
 
 static void walk_futures(struct rust_walk *w)
 {
-	struct rust_variants variants;
+	struct rust_layouts *l = &w->shared->walker->layouts;
 	bool goes_on;
 	const char *path;
 	int step;
 
 	for (step = 0; step < STEPS_MAX && !w->shared->has_failed; step++) {
-		if (rust_die_async(&w->type, &variants)) {
-			if (!walk_async(w, &variants))
+		if (rust_die_async(l, &w->type)) {
+			if (!walk_async(w, rust_layout_find(l, &w->type)))
 				return;
 			continue;
 		}
@@ -408,7 +433,7 @@ bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die
 {
 	struct walk_shared shared = {
 		.walker = walker,
-		.resources = { &walker->socketless, task, read, arg },
+		.resources = { &walker->layouts, &walker->socketless, task, read, arg },
 		.read = read,
 		.arg = arg,
 		.visitor = visitor,
@@ -440,10 +465,12 @@ bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die
 
 void rust_walker_release(struct rust_walker *walker)
 {
+	rust_layouts_release(&walker->layouts);
 	rust_places_release(&walker->places);
 	rust_vtables_release(&walker->vtables);
 	u64map_release(&walker->without);
 	u64map_release(&walker->socketless);
 	rust_descriptions_release(&walker->descriptions);
 	u64map_release(&walker->macros);
+	u64map_release(&walker->noted);
 }

@@ -8,12 +8,14 @@
 
 /* What is known of the program. */
 struct rust_walker {
+	struct rust_layouts layouts;
 	struct rust_places places;
 	struct rust_vtables vtables;
 	struct u64map without;    /* of rust_compound */
 	struct u64map socketless; /* of rust_resources */
 	struct rust_descriptions descriptions;
 	struct u64map macros; /* DIEs of closures of macros to 1 + the line of the call */
+	struct u64map noted;  /* DIEs of states of async functions to their rust_place */
 };
 
 /* Called for each async function of the stack, outermost first, not for those of branches. */
@@ -29,6 +31,9 @@ struct rust_visitor {
 bool rust_walk_future(struct rust_walker *walker, uint64_t task, const Dwarf_Die *type,
 		      uint64_t addr, rust_reader read, void *arg,
 		      const struct rust_visitor *visitor, struct rust_stack *out);
+
+/* The types that are known. */
+struct rust_layouts *rust_futures_layouts(struct rust_futures *rf);
 
 /* The same for a future that is not in a task. */
 bool rust_futures_walk(struct rust_futures *rf, const Dwarf_Die *type, uint64_t addr,

@@ -91,19 +91,6 @@ uint64_t type_array_count(Dwarf_Die *array)
 	return dimensions ? count : 0;
 }
 
-bool type_member_offset(Dwarf_Die *member, uint32_t *offset)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word at = 0;
-
-	/* The member of a union has none. */
-	if (dwarf_attr(member, DW_AT_data_member_location, &attr) &&
-	    dwarf_formudata(&attr, &at) != 0)
-		return false;
-	*offset = (uint32_t)at;
-	return at < TYPE_SIZE_MAX;
-}
-
 /* ---- names ----------------------------------------------------------------------- */
 
 struct type_text {

@@ -25,9 +25,6 @@ uint32_t type_size(Dwarf_Die *type);
 /* The number of elements of an array type, of all dimensions together; 0: unknown. */
 uint64_t type_array_count(Dwarf_Die *array);
 
-/* The offset of a member or base class.  False: it is not a constant. */
-bool type_member_offset(Dwarf_Die *member, uint32_t *offset);
-
 /* "const Point &", "int[4]"; cut if it does not fit.  Returns @buf. */
 const char *type_name_text(Dwarf_Die *type, char *buf, size_t size);
 

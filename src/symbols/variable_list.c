@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/member_path.h"
 #include "symbols/type_name.h"
 #include "symbols/variable_scope.h"
 
@@ -149,7 +150,7 @@ static int gcc_add_member(struct variable_reader *r, Dwarf_Die *member)
 	struct frame_variable out = { .name = name, .place = VARIABLE_MEMBER };
 
 	if (!name || member_is_internal(name, stem) || !type_of_die(member, &out.type) ||
-	    !type_member_offset(member, &out.offset))
+	    !member_start(member, &out.offset))
 		return 0;
 	v = member_variable(r, name, strlen(name));
 	if (v || !stem) {
@@ -291,7 +292,7 @@ static bool clang_member(struct variable_reader *r, struct frame_variable *out)
 	do {
 		const char *name = dwarf_tag(&die) == DW_TAG_member ? dwarf_diename(&die) : NULL;
 
-		if (name && !strcmp(name, out->name) && type_member_offset(&die, &out->offset))
+		if (name && !strcmp(name, out->name) && member_start(&die, &out->offset))
 			found++;
 	} while (--left && dwarf_siblingof(&die, &die) == 0);
 	if (found == 1)
