@@ -10,6 +10,7 @@
 #   untouched   8 GB of memory of which little is used: the time, and pages that the look has faulted in
 #   server      requests per second of a busy server: alone and with --sample 10/s, in turns
 #   second      the second look at a program by another process, against the first
+#   tokio       CPU of one look more at 10,000 tasks of Tokio, of five kinds; left out without cargo
 #
 # Yardsticks of the same run: `wc -l` reading 256 MB through a pipe for CPU, `why` with one frame for the
 # 8 GB, the same server alone, the first look.  Times are reported; no time fails the benchmark.
@@ -54,10 +55,12 @@ mkdir "$XDG_CACHE_HOME"
 mkfifo "$dir/out"
 
 # start ARGUMENTS...: start the program; its output is on descriptor 3
-start()
+start() { start_program "$target" "$@"; }
+
+start_program()
 {
 	local line
-	"$target" "$@" >"$dir/out" &
+	"$@" >"$dir/out" &
 	pid=$!
 	exec 3<"$dir/out"
 	read -r line <&3
@@ -179,6 +182,19 @@ set_value first "$(compute "1000 * $first")"
 set_value second "$(compute "1000 * $(least 2 3 "$tool" why -p "$pid")")"
 end_target
 
+# ---- tasks of Tokio ---------------------------------------------------------------------------
+
+# All output of cargo goes to the build folder.
+tokio=$build/rust/target-why/debug/corotracer-bench-why-tokio
+cp -r "$here/why_tokio" "$dir/why_tokio"
+if command -v cargo >/dev/null && (cd "$dir/why_tokio" &&
+	CARGO_TARGET_DIR=$(cd "$build" && pwd)/rust/target-why cargo build --quiet --offline); then
+	start_program "$tokio" 10000
+	set_value tokio "$(compute "1000 * $(least 2 3 "$tool" why -p "$pid")")"
+	set_value tokio_look "$(one_more)"
+	end_target
+fi
+
 cat >"$dir/rows" <<'END'
 1,000,000 frames, CPU (goal 2,000 ms)|frames.1000000|ms|wc|wc -l of 256 MB|
 1,000,000 frames, time|wall.1000000|ms|wc|wc -l of 256 MB|
@@ -193,6 +209,8 @@ requests per second of CPU, the same|sampled.2|/s|alone.2|alone, in turns|>= 0.9
 CPU of --sample 10/s, of one processor|sampler_cpu|%|||<= 1
 a look at the server, time|look_wall|ms|||
 second look at a program, CPU|second|ms|first|first look|
+10,000 tasks of Tokio, CPU|tokio|ms|wc|wc -l of 256 MB|
+10,000 tasks of Tokio, CPU of one look more (goal 50)|tokio_look|ms|wc|wc -l of 256 MB|
 END
 awk -F'|' -v json=$json -v quick=$quick -v arch="$(uname -m)" -v cpus="$(nproc)" \
 	-f "$here/table.awk" "$values" "$dir/rows"
