@@ -13,31 +13,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/thread_lists.h"
 #include "base/strtab.h"
-#include "base/u64map.h"
 #include "trace/item.h"
 
 /* Intervals that are kept; later ones are not measured. */
 #define CPU_SAMPLES_MAX (1u << 17)
 
 struct cpu_interval {
-	uint64_t from_ts, to_ts;
+	struct time_span span;
 	uint64_t cpu_ns, queued_ns;
 	uint32_t call; /* 1 + index in names; 0: not known */
 	uint8_t state; /* enum cpu_state */
 };
 
-struct cpu_thread {
-	struct cpu_interval *list; /* by from_ts */
-	size_t nr, room;
-};
-
 struct cpu_samples {
-	struct u64map numbers; /* tid, or a pid with its top bit set, to 1 + index in threads */
-	struct cpu_thread *threads;
-	size_t nr_threads, room;
-	size_t nr;               /* intervals of all threads */
-	struct cpu_thread stops; /* of any process */
+	struct thread_lists threads; /* of struct cpu_interval; key: tid, or a pid with its top bit
+					set */
+	size_t nr;                   /* intervals of all threads */
+	struct thread_list stops;    /* of any process */
 	struct strtab names;
 };
 

@@ -6,9 +6,9 @@
  * was blocked, or ran.  Times in which records were lost are not measured.
  *
  * Memory
- *   Short waits of a thread that follow each other are added up in one span of a millisecond.
- *   If there are SWITCH_SPANS of them, neighbours are joined, and spans are twice as long from then
- *   on.  A part of a span is taken in proportion.
+ *   Every wait is kept, up to SWITCH_SPANS of them.  Then short waits of a thread that follow each
+ *   other are joined, and of a joined span only the sums are known: a time that is not much longer
+ *   than the joined spans at its borders is not measured from then on.
  */
 #ifndef ANALYZE_SWITCH_TIMES_H
 #define ANALYZE_SWITCH_TIMES_H
@@ -18,33 +18,27 @@
 #include <stdint.h>
 
 #include "analyze/cpu_samples.h"
-#include "base/u64map.h"
+#include "analyze/thread_lists.h"
 #include "trace/item.h"
 
-#define SWITCH_SPANS (1u << 17)
+#define SWITCH_SPANS (1u << 21)
 
 /* Losses that are kept; after more, nothing is measured. */
 #define SWITCH_LOSSES 4096u
 
 struct switch_span {
-	uint64_t from_ts, to_ts;
+	struct time_span span;
 	uint64_t queued_ns, blocked_ns; /* the rest of the time it had a processor */
-};
-
-struct switch_thread {
-	struct switch_span *list; /* by time, without overlaps */
-	size_t nr, room;
 };
 
 struct switch_times {
 	bool is_recorded;
-	uint64_t since_ts;     /* switches are recorded from this time on */
-	struct u64map numbers; /* tid to 1 + index in threads */
-	struct switch_thread *threads;
-	size_t nr_threads, room;
-	size_t nr;                 /* spans of all threads */
-	uint64_t span_ns;          /* 0: the default */
-	struct switch_thread lost; /* times in which records are missing */
+	uint64_t since_ts;           /* switches are recorded from this time on */
+	uint64_t known_ts;           /* the end of the last wait: earlier ones have been added */
+	struct thread_lists threads; /* of struct switch_span, by tid, without overlaps */
+	size_t nr;                   /* spans of all threads */
+	uint64_t span_ns;            /* waits that together are not longer are joined; 0: none */
+	struct thread_list lost;     /* of struct time_span, in which records are missing */
 	uint64_t nr_switches, nr_lost;
 };
 
@@ -57,6 +51,14 @@ int switch_times_add(struct switch_times *s, const struct trace_switch *item);
  */
 struct cpu_use switch_times_thread(const struct switch_times *s, uint64_t tid, uint64_t from_ts,
 				   uint64_t to_ts);
+
+/*
+ * Call @take for each wait of the thread between the two times, cut to them, in order; joined ones
+ * are left out.
+ */
+void switch_times_each(const struct switch_times *s, uint64_t tid, uint64_t from_ts, uint64_t to_ts,
+		       void (*take)(void *ctx, const struct time_span *span, bool is_blocked),
+		       void *ctx);
 
 void switch_times_release(struct switch_times *s);
 

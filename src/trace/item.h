@@ -182,6 +182,7 @@ struct trace_switch {
 
 #define TRACE_SWITCH_BLOCKED   "blocked"   /* it waited */
 #define TRACE_SWITCH_PREEMPTED "preempted" /* it was ready, and other threads ran */
+#define TRACE_SWITCH_READY     "ready"     /* the rest of a wait, after it was woken */
 #define TRACE_SWITCH_RECORDED  "recorded"
 #define TRACE_SWITCH_LOST      "lost"
 
