@@ -100,6 +100,8 @@ static int end_slice(struct view *v, struct view_record *rec, uint64_t ts, unsig
 	rec->slice_number = 0;
 	if (rc < 0)
 		return rc;
+	if (slice_cpu_end(v, slice) < 0)
+		return -ENOMEM;
 	return lod_add(&v->lod, slice->thread, slice->start, slice->end, rec->number);
 }
 

@@ -13,6 +13,7 @@
 
 #include "analyze/model.h"
 #include "base/u64map.h"
+#include "view/slice_cpu.h"
 #include "view/slice_store.h"
 
 /* Values of coros.flags (docs/view-format.md). */
@@ -35,6 +36,7 @@ struct view_record {
 	uint64_t waited, ready, ran, longest; /* finished waits and slices only */
 	uint64_t threads;                     /* bit set of the threads it ran on */
 	uint64_t nr_slices;
+	struct cpu_sums cpu;   /* of finished slices */
 	struct slice slice;    /* the open slice */
 	uint64_t slice_number; /* 1 + its number in the spool; 0: no open slice */
 	uint64_t changed;      /* tick of the last change */

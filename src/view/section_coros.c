@@ -8,6 +8,7 @@
 
 struct row {
 	double first, birth, end, since, waited, ready, ran, longest, woken;
+	double cpu_measured, cpu_queued, cpu_blocked;
 	uint32_t nr, id_lo, id_hi, station, pid, name, kind, state;
 	uint32_t suspends, resumes, migrations, wakes, threads;
 	uint32_t longest_site, site, reason, res_lo, res_hi, thread, parent, waker, lost, flags;
@@ -24,17 +25,18 @@ static const struct {
 	enum view_column_type type;
 	size_t offset;
 } columns[] = {
-	COLUMN(U32, nr),           COLUMN(U32, id_lo),   COLUMN(U32, id_hi),
-	COLUMN(U32, station),      COLUMN(U32, pid),     COLUMN(U32, name),
-	COLUMN(U32, kind),         COLUMN(F64, first),   COLUMN(F64, birth),
-	COLUMN(F64, end),          COLUMN(U8, state),    COLUMN(F64, since),
-	COLUMN(U32, suspends),     COLUMN(U32, resumes), COLUMN(U32, migrations),
-	COLUMN(U32, wakes),        COLUMN(U32, threads), COLUMN(F64, waited),
-	COLUMN(F64, ready),        COLUMN(F64, ran),     COLUMN(F64, longest),
-	COLUMN(U32, longest_site), COLUMN(U32, site),    COLUMN(U8, reason),
-	COLUMN(U32, res_lo),       COLUMN(U32, res_hi),  COLUMN(U32, thread),
-	COLUMN(U32, parent),       COLUMN(U32, waker),   COLUMN(F64, woken),
-	COLUMN(U32, lost),         COLUMN(U16, flags),   COLUMN(U32, findings),
+	COLUMN(U32, nr),           COLUMN(U32, id_lo),      COLUMN(U32, id_hi),
+	COLUMN(U32, station),      COLUMN(U32, pid),        COLUMN(U32, name),
+	COLUMN(U32, kind),         COLUMN(F64, first),      COLUMN(F64, birth),
+	COLUMN(F64, end),          COLUMN(U8, state),       COLUMN(F64, since),
+	COLUMN(U32, suspends),     COLUMN(U32, resumes),    COLUMN(U32, migrations),
+	COLUMN(U32, wakes),        COLUMN(U32, threads),    COLUMN(F64, waited),
+	COLUMN(F64, ready),        COLUMN(F64, ran),        COLUMN(F64, longest),
+	COLUMN(U32, longest_site), COLUMN(U32, site),       COLUMN(U8, reason),
+	COLUMN(U32, res_lo),       COLUMN(U32, res_hi),     COLUMN(U32, thread),
+	COLUMN(U32, parent),       COLUMN(U32, waker),      COLUMN(F64, woken),
+	COLUMN(U32, lost),         COLUMN(U16, flags),      COLUMN(U32, findings),
+	COLUMN(F64, cpu_measured), COLUMN(F64, cpu_queued), COLUMN(F64, cpu_blocked),
 };
 #define NR_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -79,6 +81,9 @@ static struct row row_of(const struct view *v, const struct view_record *rec)
 		.ran = (double)rec->ran,
 		.longest = (double)rec->longest,
 		.woken = view_time(v, rec->woken),
+		.cpu_measured = (double)rec->cpu.ns,
+		.cpu_queued = (double)rec->cpu.queued_ns,
+		.cpu_blocked = (double)rec->cpu.blocked_ns,
 		.nr = rec->number,
 		.id_lo = (uint32_t)rec->probe_id,
 		.id_hi = (uint32_t)(rec->probe_id >> 32),

@@ -135,6 +135,22 @@ static void view_put_threads(struct json_writer *j, const struct view *v)
 	jw_field_u64(j, "threads_of", m->nr_threads);
 }
 
+/* Since when context switches are recorded, and how many records are lost; null: not at all. */
+static void view_put_cpu(struct json_writer *j, const struct view *v)
+{
+	const struct switch_times *s = &v->analysis->switches;
+
+	if (!view_has_cpu(v)) {
+		jw_field_null(j, "cpu");
+		return;
+	}
+	jw_key(j, "cpu");
+	jw_object_begin(j);
+	jw_field_i64(j, "since", view_offset(v, s->since_ts));
+	jw_field_u64(j, "lost", s->nr_lost);
+	jw_object_end(j);
+}
+
 static void view_put_notes(struct json_writer *j, const struct view *v)
 {
 	struct report r = view_report(v);
@@ -248,6 +264,7 @@ void view_put_meta(struct json_writer *j, const struct view *v, const struct vie
 	put_garbage(j, v);
 	put_words(j);
 	view_put_threads(j, v);
+	view_put_cpu(j, v);
 	put_pair(j, "coros", kept_of(thinned, nr_thinned, "coroutines", coros), coros);
 	jw_field_u64(j, "alive", alive_of(v));
 	jw_field_u64(j, "blocks", v->spool.nr_blocks);

@@ -125,6 +125,22 @@ static void section_put_where(struct json_writer *j, const struct view *v, size_
 	jw_field_string(j, "addr", site ? NULL : addr);
 }
 
+/* Nothing if it was not measured. */
+static void section_put_cpu(struct json_writer *j, const struct view *v, size_t place)
+{
+	struct cpu_sums sums = slice_cpu_place(v, place);
+
+	if (!sums.slices)
+		return;
+	jw_key(j, "cpu");
+	jw_object_begin(j);
+	jw_field_u64(j, "slices", sums.slices);
+	jw_field_u64(j, "measured", sums.ns);
+	jw_field_u64(j, "queued", sums.queued_ns);
+	jw_field_u64(j, "blocked", sums.blocked_ns);
+	jw_object_end(j);
+}
+
 static void section_put_site(struct json_writer *j, const struct view *v, size_t i,
 			     const struct waiting *w)
 {
@@ -143,6 +159,7 @@ static void section_put_site(struct json_writer *j, const struct view *v, size_t
 	put_histogram(j, "waits", &p->waits);
 	put_histogram(j, "ready", &p->ready);
 	put_histogram(j, "slices", &p->slices);
+	section_put_cpu(j, v, i);
 	put_oldest(j, v, w);
 	jw_field_u64(j, "findings", i < v->nr_site_findings ? v->site_findings[i] : 0);
 	jw_object_end(j);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/section_slice_cpu.h"
 #include "view/view_data.h"
 
 enum {
@@ -85,6 +86,7 @@ int section_slices(struct view *v, size_t block, const uint8_t *keep, struct byt
 	struct slice *slices = spool_read(&v->spool, block, err);
 	size_t nr = v->spool.blocks[block].nr, i;
 	uint64_t before = v->spool.blocks[block].from;
+	struct cpu_columns cpu = { 0 };
 	struct view_columns c;
 	int rc;
 
@@ -98,6 +100,8 @@ int section_slices(struct view *v, size_t block, const uint8_t *keep, struct byt
 			continue;
 		if (s->flags & SLICE_OPEN && v->end_ts > s->start)
 			s->end = v->end_ts;
+		if (view_has_cpu(v) && cpu_columns_add(&cpu, v, s))
+			s->flags |= SLICE_MEASURED;
 		add_slice(to, s, before);
 		section_note(line, s);
 		before = s->start;
@@ -110,7 +114,9 @@ int section_slices(struct view *v, size_t block, const uint8_t *keep, struct byt
 		columns_add_bytes(&c, columns[i].name, columns[i].type, &to[i], line->nr);
 		bytes_release(&to[i]);
 	}
-	rc = columns_end(&c, line->nr, out);
+	rc = view_has_cpu(v) ? cpu_columns_put(&cpu, &c, line->nr) : 0;
+	if (columns_end(&c, line->nr, out) < 0)
+		rc = -ENOMEM;
 	return rc ? err_set(err, rc, "no memory for a block of slices") : 0;
 }
 

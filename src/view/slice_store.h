@@ -24,6 +24,7 @@ enum slice_flag {
 	SLICE_LAST = 4,     /* the coroutine ended in it */
 	SLICE_CUT = 8,      /* resumed again before it was suspended */
 	SLICE_HAS_RESOURCE = 16,
+	SLICE_MEASURED = 32, /* its processor time is known; only in sections */
 };
 
 /* One interval of a coroutine running on a thread. */

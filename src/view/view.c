@@ -193,6 +193,8 @@ int view_tick(struct view *v, const struct trace_stats *stats, uint64_t now_ts, 
 
 	set_stats(v, stats);
 	set_times(v, now_ts);
+	if (slice_cpu_settle(v, false) < 0)
+		return view_set_failed(v, -ENOMEM, err);
 	for (i = 0; i < v->records.nr; i++)
 		v->records.all[i].findings_now = 0;
 	v->peeking = true;
@@ -213,6 +215,8 @@ int view_finish(struct view *v, const struct trace_stats *stats, struct err *err
 	for (i = 0; i < v->records.nr; i++)
 		v->records.all[i].findings_now = 0;
 	rc = analysis_finish(v->analysis, &v->stats);
+	if (!rc)
+		rc = slice_cpu_settle(v, true);
 	if (rc < 0)
 		return view_set_failed(v, rc, err);
 	set_times(v, view_model(v)->end_ts);
@@ -251,6 +255,7 @@ void view_free(struct view *v)
 	series_release(&v->series);
 	lod_release(&v->lod);
 	spool_release(&v->spool);
+	slice_cpu_release(&v->cpu);
 	bytes_release(&v->report);
 	free(v->threads);
 	free(v->site_findings);

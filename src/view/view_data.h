@@ -12,6 +12,7 @@
 #include "view/mipmap.h"
 #include "view/records.h"
 #include "view/series.h"
+#include "view/slice_cpu.h"
 #include "view/slice_store.h"
 #include "view/view.h"
 
@@ -41,6 +42,7 @@ struct view {
 	struct series series;
 	struct lod lod;
 	struct spool spool;
+	struct slice_cpu cpu;
 	struct view_thread *threads; /* by the model's number; VIEW_OTHER_THREADS + 1 entries */
 
 	uint64_t tick;

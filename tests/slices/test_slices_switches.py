@@ -4,6 +4,9 @@ import sys
 
 from slices import *
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../view"))
+import bundle  # noqa: E402
+
 PROGRAM = sys.argv[1]
 MS = 1_000_000
 
@@ -129,6 +132,44 @@ def viewers_and_tables_have_them():
         assert len(f.readlines()) == nr + 2, "the table has a head, and a row that says since when"
 
 
+def page_of(trace):
+    subprocess.run([TOOL, "html", "-q", trace, "-o", trace + ".html"], check=True, capture_output=True)
+    return bundle.Bundle(trace + ".html")
+
+
+def the_page_splits_each_slice():
+    """Computed here from the lines of the trace, for each slice, coroutine and site."""
+    _, trace, _ = run_traced("page.jsonl")
+    lines = [l for l in switch_lines(trace) if l["tid"]]
+    page = page_of(trace)
+    origin, tids = int(page.meta["origin"]), [t["tid"] for t in page.meta["threads"]]
+    sums = {}
+    for s in page.slices():
+        assert s["flags"] & 32, f"not measured: {s}"
+        away = {"blocked": 0, "preempted": 0, "ready": 0}
+        for l in (l for l in lines if l["tid"] == tids[s["thread"]]):
+            away[l["state"]] += max(0, min(l["to_ts"], origin + s["start"] + s["dur"]) - max(l["from_ts"], origin + s["start"]))
+        # Time in which the process was stopped is moved to blocked; here it was not.
+        assert (s["queued"], s["blocked"]) == (away["preempted"] + away["ready"], away["blocked"]), (s, away)
+        sums.setdefault(s["coro"], []).append((s["dur"], s["queued"], s["blocked"]))
+    assert sum(x[1] for l in sums.values() for x in l) > 0 and sum(x[2] for l in sums.values() for x in l) > 20 * MS
+    for nr, co in page.coroutines().items():
+        assert (co["cpu_measured"], co["cpu_queued"], co["cpu_blocked"]) == tuple(map(sum, zip(*sums[nr]))), co
+    sites = [s["cpu"] for s in page.sites["sites"] if "cpu" in s]
+    everything = [x for l in sums.values() for x in l]
+    assert [sum(s[k] for s in sites) for k in ("slices", "measured", "queued", "blocked")] == \
+        [len(everything), *map(sum, zip(*everything))], sites
+
+
+def a_page_without_switches_says_nothing():
+    trace = f"{SCRATCH.name}/without.jsonl"
+    subprocess.run([TOOL, "run", "-q", "-o", trace, "--", PROGRAM, "2"], check=True, capture_output=True)
+    page = page_of(trace)
+    assert page.meta["cpu"] is None
+    assert not any("cpu" in s for s in page.sites["sites"]) and "queued" not in page.sections["slices/0"].columns
+    assert all(c["cpu_measured"] == 0 for c in page.coroutines().values())
+
+
 def a_flight_recorder_refuses_it():
     done = subprocess.run([TOOL, "run", "--cpu", "--flight-recorder", "1M", "-o", f"{SCRATCH.name}/f", "--", "true"],
                           capture_output=True, text=True)
@@ -142,6 +183,8 @@ def main():
     if "thread" not in os.environ.get("SANITIZE", ""):  # its shadow memory hides the SDK's request block
         a_running_program_is_recorded_from_the_attach_on()
     viewers_and_tables_have_them()
+    the_page_splits_each_slice()
+    a_page_without_switches_says_nothing()
     a_flight_recorder_refuses_it()
 
 

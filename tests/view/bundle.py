@@ -56,7 +56,7 @@ class Columns:
         return self.columns[name]
 
     def row(self, i):
-        return {name: values[i] for name, values in self.columns.items()}
+        return {name: values[i] for name, values in self.columns.items() if len(values) == self.rows}
 
 
 JSON_SECTIONS = {"meta", "report", "sites", "strings"}

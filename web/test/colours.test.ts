@@ -37,7 +37,7 @@ for (const selector of [":root", ':root[data-theme="dark"]']) {
 			const ratio = contrast(t.get(ink)!, t.get(ground)!);
 			assert.ok(ratio >= 4.5, `${ink} on ${ground}: ${ratio.toFixed(2)}`);
 		}
-		for (const fill of ["running-fill", "suspended-fill", "ready-fill"]) {
+		for (const fill of ["running-fill", "suspended-fill", "ready-fill", "blocked-fill"]) {
 			const ratio = contrast(t.get(fill)!, t.get("surface")!);
 			assert.ok(ratio >= 2.2, `${fill} on surface: ${ratio.toFixed(2)}`);
 		}

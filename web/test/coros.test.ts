@@ -96,7 +96,8 @@ function life(): Life {
 		nr: 0, rows: 3, start: Float64Array.of(10, 30, 60), dur: Float64Array.of(5, 10, 4), thread: Uint32Array.of(0, 1, 1),
 		flags: Uint8Array.of(0, SLICE.resource, 0), site: Uint32Array.of(1, 2, 1), reason: Uint8Array.of(0, 1, 0),
 		resLo: Uint32Array.of(0, 7, 0), resHi: Uint32Array.of(0, 0, 0), wake: Float64Array.of(NaN, 6, 0), waker: Uint32Array.of(0, 3, 0),
-		wakeThread: Uint32Array.of(0, 1, 1), n: Uint32Array.of(0, 1, 2), thinned: false, truncated: false,
+		wakeThread: Uint32Array.of(0, 1, 1), n: Uint32Array.of(0, 1, 2), queued: Float64Array.of(NaN, 0, 1), blocked: Float64Array.of(NaN, 2, 0),
+		thinned: false, truncated: false,
 	};
 }
 

@@ -2,6 +2,7 @@
 // blocks.ts - slices: a coroutine on a thread, from a resume to the event that ended it.
 
 import { DamagedError, need, numberOf, type Column, type Section } from "./columns.ts";
+import { readBlockCpu, type BlockCpu } from "./slice_cpu.ts";
 
 export interface Block {
 	rows: number;
@@ -19,6 +20,7 @@ export interface Block {
 	waker: ArrayLike<number>;
 	wakeThread: ArrayLike<number>;
 	n: ArrayLike<number> | null;   // which of its coroutine's slices; null: not recorded
+	cpu: BlockCpu | null;          // null: not recorded
 }
 
 const NEEDED = ["start", "dur", "thread", "coro", "flags"];
@@ -42,7 +44,7 @@ export function readBlock(name: string, s: Section): Block {
 		thread: narrow(c.thread, s.rows), coro: narrow(c.coro, s.rows), site: narrow(c.site, s.rows),
 		reason: c.reason ?? zeros, resLo: c.res_lo ?? zeros, resHi: c.res_hi ?? zeros,
 		wake: c.wake ?? zeros, waker: narrow(c.waker, s.rows), wakeThread: narrow(c.wake_thread, s.rows),
-		n: c.n ? narrow(c.n, s.rows) : null,
+		n: c.n ? narrow(c.n, s.rows) : null, cpu: readBlockCpu(name, s),
 	};
 }
 

@@ -4,7 +4,7 @@
 import { need, type Section } from "./columns.ts";
 import type { CoroDelta } from "./types.ts";
 
-export const F64 = ["first", "birth", "end", "since", "waited", "ready", "ran", "longest", "woken"] as const;
+export const F64 = ["first", "birth", "end", "since", "waited", "ready", "ran", "longest", "woken", "cpu_measured", "cpu_queued", "cpu_blocked"] as const;
 export const U32 = [
 	"nr", "id_lo", "id_hi", "station", "pid", "name", "kind", "state", "suspends", "resumes", "migrations", "wakes",
 	"threads", "longest_site", "site", "reason", "res_lo", "res_hi", "thread", "parent", "waker", "lost", "flags", "findings",
@@ -15,7 +15,7 @@ export type IntName = (typeof U32)[number];
 export type ColumnName = FloatName | IntName;
 
 export const FLAG = { resource: 1, destroyed: 2, born: 4, endedSuspended: 8, cancelled: 16, woken: 32 } as const;
-export const SLICE = { running: 1, headless: 2, ended: 4, cut: 8, resource: 16 } as const;
+export const SLICE = { running: 1, headless: 2, ended: 4, cut: 8, resource: 16, measured: 32 } as const;
 
 type Arrays = Record<FloatName, Float64Array> & Record<IntName, Uint32Array>;
 

@@ -76,6 +76,7 @@ export interface Meta {
 	detectors: { name: string; title: string; fault: boolean }[];
 	threads: Thread[];
 	threads_of: number;
+	cpu?: { since: number; lost: number } | null;  // context switches were recorded
 	coros: { kept: number; of: number; alive: number };
 	blocks: number;
 	slices: { kept: number; of: number };
@@ -165,6 +166,7 @@ export interface Site {
 	waits: Histogram;
 	ready: Histogram;
 	slices: Histogram;
+	cpu?: { slices: number; measured: number; queued: number; blocked: number };
 	waiting: number;
 	oldest: { nr: number; id: string; since: number | null }[];
 	findings: number;

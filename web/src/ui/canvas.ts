@@ -9,7 +9,7 @@ import { ticks, type Viewport } from "../base/viewport.ts";
 export interface Palette {
 	text: string; muted: string; faint: string; line: string; lineStrong: string; surface: string; sunk: string; hover: string;
 	selected: string; accent: string; running: string; suspended: string; ready: string; ended: string; fresh: string;
-	alarm: string; onKind: string; kinds: string[]; readyPattern: CanvasPattern | string;
+	alarm: string; onKind: string; kinds: string[]; readyPattern: CanvasPattern | string; blockedPattern: CanvasPattern | string;
 }
 
 export const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
@@ -30,6 +30,16 @@ function stripes(ctx: CanvasRenderingContext2D, ink: string): CanvasPattern | st
 	return ctx.createPattern(tile, "repeat") ?? ink;
 }
 
+// Blocked in the kernel: lines along the time.
+function rules(ctx: CanvasRenderingContext2D, ink: string): CanvasPattern | string {
+	const tile = document.createElement("canvas");
+	tile.width = tile.height = 4;
+	const t = tile.getContext("2d")!;
+	t.fillStyle = ink;
+	t.fillRect(0, 0, 4, 2.2);
+	return ctx.createPattern(tile, "repeat") ?? ink;
+}
+
 export function palette(ctx: CanvasRenderingContext2D): Palette {
 	return {
 		text: colour("text"), muted: colour("muted"), faint: colour("faint"), line: colour("line"), lineStrong: colour("line-strong"),
@@ -37,6 +47,7 @@ export function palette(ctx: CanvasRenderingContext2D): Palette {
 		running: colour("running-fill"), suspended: colour("suspended-fill"), ready: colour("ready-fill"), ended: colour("ended-fill"),
 		fresh: colour("new-fill"), alarm: colour("alarm"), onKind: colour("on-k"),
 		kinds: Array.from({ length: 8 }, (_, i) => colour(`k${i}`)), readyPattern: stripes(ctx, colour("ready-fill")),
+		blockedPattern: rules(ctx, colour("blocked-fill")),
 	};
 }
 

@@ -6,6 +6,7 @@ import { h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { isPrinting, onTheme } from "../base/theme.ts";
 import { Viewport } from "../base/viewport.ts";
+import { cpuPairs } from "../data/slice_cpu.ts";
 import { DOES, DOES_WORDS, firstAfter, segmentAt, segmentsOf, type Segments } from "../data/segments.ts";
 import { drawAxis, fitCanvas, FONT, palette, type Frame, type Palette } from "./canvas.ts";
 import { Gestures } from "./gestures.ts";
@@ -253,6 +254,13 @@ export class LifeChart {
 		return this.el.clientWidth - x;
 	}
 
+	private cpuFacts(slice: number): [string, string][] {
+		const life = this.life!;
+		if (!this.ctx.trace.meta.cpu) return [];
+		if (Number.isNaN(life.queued[slice])) return [["processor time", "not measured"]];
+		return cpuPairs({ measured: life.dur[slice], queued: life.queued[slice], blocked: life.blocked[slice] });
+	}
+
 	private hover(ev: PointerEvent): void {
 		const s = this.segments;
 		const f = this.frame();
@@ -266,7 +274,7 @@ export class LifeChart {
 		const { trace } = this.ctx;
 		const slice = s.slice[i];
 		const pairs: [string, string][] = [["from", fmt.stamp(s.t0[i])], ["for", fmt.duration(s.t1[i] - s.t0[i])]];
-		if (slice >= 0 && s.does[i] === DOES.run) pairs.push(["thread", trace.thread(this.life.thread[slice])]);
+		if (slice >= 0 && s.does[i] === DOES.run) pairs.push(["thread", trace.thread(this.life.thread[slice])], ...this.cpuFacts(slice));
 		if (slice >= 0 && s.does[i] !== DOES.run) {
 			pairs.push(["at", trace.sitePlace(this.life.site[slice]) || "no known place"]);
 			if (this.life.reason[slice]) pairs.push(["why", trace.reason(this.life.reason[slice])]);

@@ -6,6 +6,7 @@ import { button, h, replace } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { coroHref, viewHref, type Params } from "../base/route.ts";
 import { FLAG, id64, SLICE } from "../data/coros.ts";
+import { cpuPairs } from "../data/slice_cpu.ts";
 import { waitsBySite, wakersOf, type SiteWaits } from "../data/summaries.ts";
 import { Grid, putText } from "../ui/grid.ts";
 import { LifeChart } from "../ui/life_chart.ts";
@@ -148,11 +149,20 @@ export class CoroutineView implements View {
 			["suspended", `${fmt.plural(c.suspends[r], "time")}, ${fmt.duration(c.waited[r])} in all (${fmt.duration(c.ready[r])} of it ready)`],
 			["longest wait", c.longest[r] > 0 ? h("span", null, `${fmt.duration(c.longest[r])} at `, site(c.longest_site[r])) : null],
 			["ran", `${fmt.plural(c.resumes[r], "slice")}, ${fmt.duration(c.ran[r])} in all`],
+			...this.cpuPairsOf(r),
 			["threads", `${fmt.count(c.threads[r])}, changed ${fmt.plural(c.migrations[r], "time")}`],
 			["last thread", h("span", { class: "mono" }, trace.thread(c.thread[r]))],
 			["lost", c.lost[r] > 0 ? h("span", { class: "alarm" }, `${fmt.plural(c.lost[r], "transition")}`) : "none known"],
 			["process", c.pid[r] ? String(c.pid[r]) : null],
 		]));
+	}
+
+	private cpuPairsOf(r: number): [string, string][] {
+		const { trace } = this.ctx;
+		const c = trace.coros.c;
+		if (!trace.meta.cpu) return [];
+		if (c.cpu_measured[r] === 0) return [["processor time", "not measured"]];
+		return cpuPairs({ measured: c.cpu_measured[r], queued: c.cpu_queued[r], blocked: c.cpu_blocked[r] });
 	}
 
 	private link(nr: number): HTMLElement {
@@ -325,11 +335,12 @@ export class CoroutineView implements View {
 		const l = this.life;
 		return {
 			name: `coroutine-${this.id}-slices`,
-			head: ["start_ns", "duration_ns", "thread", "ended_at", "reason", "resource", "wake_ns", "waker_id"],
+			head: ["start_ns", "duration_ns", "thread", "ended_at", "reason", "resource", "wake_ns", "waker_id", "queued_ns", "blocked_ns"],
 			rows: Array.from({ length: l?.rows ?? 0 }, (_, i) => [
 				l!.start[i], l!.dur[i], trace.thread(l!.thread[i]), trace.siteText(l!.site[i]), trace.reason(l!.reason[i]),
 				l!.flags[i] & SLICE.resource ? id64(l!.resHi[i], l!.resLo[i]).toString() : null,
 				Number.isNaN(l!.wake[i]) ? null : l!.start[i] - l!.wake[i], this.idOf(l!.waker[i]),
+				Number.isNaN(l!.queued[i]) ? null : l!.queued[i], Number.isNaN(l!.blocked[i]) ? null : l!.blocked[i],
 			]),
 		};
 	}

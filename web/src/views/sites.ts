@@ -5,6 +5,7 @@ import { h, replace, svg } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { coroHref, viewHref, type Params } from "../base/route.ts";
 import { shortPlace } from "../base/place.ts";
+import { cpuPairs } from "../data/slice_cpu.ts";
 import { lower, rebin } from "../data/histogram.ts";
 import { Grid, putText, type Column, type Sort } from "../ui/grid.ts";
 import { findingBadge } from "../ui/marks.ts";
@@ -202,6 +203,7 @@ export class SitesView implements View {
 			["function", site.function ? h("span", { class: "mono" }, site.function) : null],
 			["address", site.addr ? h("span", { class: "mono" }, site.addr) : null],
 			["waits", quantiles(site.waits)], ["ready", quantiles(site.ready)], ["slices before", quantiles(site.slices)],
+			...(site.cpu ? cpuPairs(site.cpu) : this.ctx.trace.meta.cpu ? [["processor time", "not measured"] as const] : []),
 		]), waits.el, stuck.el);
 	}
 
@@ -216,11 +218,12 @@ export class SitesView implements View {
 		const { sites } = this.ctx.trace.sites;
 		return {
 			name: "places",
-			head: ["place", "file", "line", "function", "addr", "waiting", "waits", "p50_ns", "p90_ns", "p99_ns", "max_ns", "ready_p99_ns", "slice_p99_ns", "findings"],
+			head: ["place", "file", "line", "function", "addr", "waiting", "waits", "p50_ns", "p90_ns", "p99_ns", "max_ns", "ready_p99_ns", "slice_p99_ns", "findings", "on_processor_ns", "queued_ns", "blocked_ns"],
 			rows: this.rows.map((i) => {
 				const s = sites[i];
 				return [s.text, s.file, s.line, s.function, s.addr, s.waiting, s.waits.nr, s.waits.p50, s.waits.p90, s.waits.p99, s.waits.max,
-					s.ready.p99, s.slices.p99, this.ctx.trace.findingsOf(s.findings).join(" ")];
+					s.ready.p99, s.slices.p99, this.ctx.trace.findingsOf(s.findings).join(" "),
+					s.cpu ? s.cpu.measured - s.cpu.queued - s.cpu.blocked : null, s.cpu?.queued ?? null, s.cpu?.blocked ?? null];
 			}),
 		};
 	}

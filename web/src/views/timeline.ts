@@ -8,6 +8,7 @@ import { coroHref, type Params } from "../base/route.ts";
 import { isPrinting, onTheme } from "../base/theme.ts";
 import { Viewport } from "../base/viewport.ts";
 import { SLICE } from "../data/coros.ts";
+import { cpuPairs } from "../data/slice_cpu.ts";
 import { fitCanvas, palette, type Palette } from "../ui/canvas.ts";
 import { Gestures } from "../ui/gestures.ts";
 import { plainTable, Tip } from "../ui/parts.ts";
@@ -105,8 +106,7 @@ export class TimelineView implements View {
 		this.arrows.checked = true;
 		this.keep = debounce(250, () => this.keepRange());
 		this.settle = debounce(150, () => this.settled());
-		this.legend = h("span", { class: "legend lane-legend", hidden: true }, ...["running", "ready", "suspended"].map((state) =>
-			h("span", null, h("i", { class: `lane-swatch ${state}` }), state)), h("span", null, h("i", { class: "lane-swatch found" }, "▲"), "has a finding"));
+		this.legend = h("span", { class: "legend lane-legend", hidden: true });
 		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.stage,
 			h("div", { class: "timeline-foot" }, this.info, this.legend), this.table, this.spoken);
 		this.listen();
@@ -214,12 +214,21 @@ export class TimelineView implements View {
 		this.byThread.setAttribute("aria-pressed", String(by === "thread"));
 		this.byCoro.setAttribute("aria-pressed", String(by === "coroutine"));
 		this.coroFilters.hidden = by === "thread";
-		this.legend.hidden = by === "thread";
+		this.fillLegend(by);
 		if (document.activeElement !== this.text) this.text.value = p.q ?? "";
 		this.showing.value = p.show ?? "all";
 		this.order.value = p.order ?? "first";
 		s.arrows = p.arrows !== "0";
 		this.arrows.checked = s.arrows;
+	}
+
+	// Lanes of threads have the colours of kinds: only the parts without a processor need words.
+	private fillLegend(by: Scene["by"]): void {
+		const item = (swatch: string, words: string, mark = "") => h("span", null, h("i", { class: `lane-swatch ${swatch}` }, mark), words);
+		const states = by === "thread" ? [] : [...["running", "ready", "suspended"].map((state) => item(state, state)), item("found", "has a finding", "▲")];
+		const cpu = this.ctx.trace.meta.cpu ? [item("ready", by === "thread" ? "waits for a processor" : "in a slice: waits for a processor"), item("blocked", "blocked in the kernel")] : [];
+		replace(this.legend, ...states, ...cpu);
+		this.legend.hidden = states.length + cpu.length === 0;
 	}
 
 	private async chooseLanes(): Promise<void> {
@@ -443,14 +452,23 @@ export class TimelineView implements View {
 		if (several) {
 			out.push(["busy", fmt.percent(p.part[i], 1)]);
 			if (ref > 0) out.push([p.exact ? "of" : "mostly", trace.titleOfNr(ref - 1)]);
+			out.push(...this.cpuFacts(i));
 			return out;
 		}
-		if (p.type[i] === PIECE.run) out.push(["thread", trace.thread(p.thread[i])]);
+		if (p.type[i] === PIECE.run) out.push(["thread", trace.thread(p.thread[i])], ...this.cpuFacts(i));
 		const words = p.type[i] === PIECE.run ? (p.flags[i] & SLICE.ended ? "then ends at" : "then waits at") : "at";
 		if (p.flags[i] & SLICE.running) out.push(["then", "still running at the end"]);
 		else if (p.site[i] > 0) out.push([words, trace.sitePlace(p.site[i])]);
 		if (p.reason[i] > 0) out.push(["why", trace.reason(p.reason[i])]);
 		return out;
+	}
+
+	// Nothing if context switches were not recorded, or the piece has no single slices.
+	private cpuFacts(i: number): [string, string][] {
+		const p = this.scene.pieces!;
+		if (!this.ctx.trace.meta.cpu || !p.exact || p.count[i] === 0) return [];
+		if (Number.isNaN(p.queued[i])) return [["processor time", "not measured"]];
+		return cpuPairs({ measured: (p.x1[i] - p.x0[i]) * p.part[i], queued: p.queued[i], blocked: p.blocked[i] }, p.calls[p.call[i]]);
 	}
 
 	private choose(piece: number): void {
@@ -577,11 +595,13 @@ export class TimelineView implements View {
 		const s = this.scene;
 		const p = s.pieces;
 		return {
-			name: "timeline", head: ["lane", "what", "coroutine_id", "coroutine", "from_ns", "duration_ns", "slices", "busy", "place", "reason"],
+			name: "timeline",
+			head: ["lane", "what", "coroutine_id", "coroutine", "from_ns", "duration_ns", "slices", "busy", "place", "reason", "queued_ns", "blocked_ns"],
 			rows: this.inSight().map(({ lane, piece: i }) => {
 				const row = p!.coro[i] > 0 ? trace.coros.rowOf(p!.coro[i] - 1) : -1;
 				return [laneTitle(s, lane), WORDS[p!.type[i]], row >= 0 ? trace.coros.id(row) : null, row >= 0 ? trace.name(row) : null,
-					p!.x0[i], p!.x1[i] - p!.x0[i], p!.count[i], Number(p!.part[i].toFixed(3)), trace.siteText(p!.site[i]), trace.reason(p!.reason[i])];
+					p!.x0[i], p!.x1[i] - p!.x0[i], p!.count[i], Number(p!.part[i].toFixed(3)), trace.siteText(p!.site[i]), trace.reason(p!.reason[i]),
+					Number.isNaN(p!.queued[i]) ? null : p!.queued[i], Number.isNaN(p!.blocked[i]) ? null : p!.blocked[i]];
 			}),
 		};
 	}

@@ -35,14 +35,46 @@ export interface Pieces {
 	flags: Uint8Array;
 	count: Uint32Array;        // slices in it; none in a wait
 	part: Float32Array;        // the busy share of it
+	queued: Float64Array;      // ns in which the thread waited for a processor; NaN: not measured
+	blocked: Float64Array;     // ns in the kernel
+	call: Uint16Array;         // index in calls
+	calls: string[];           // system calls; the first is ""
+	// Waits that are wide enough to be seen: of piece i from awayFirst[i] to below awayFirst[i + 1].
+	awayFirst: Uint32Array;
+	awayX0: Float64Array;
+	awayX1: Float64Array;
+	awayBlocked: Uint8Array;
 	// Wakes: from a thread (and perhaps a coroutine) at a time to the start of a slice.
 	wakes: { at: number; to: number; fromThread: number; toThread: number; waker: number; coro: number }[];
 }
 
 interface Piece {
 	x0: number; x1: number; type: number; coro: number; thread: number; site: number; reason: number;
-	flags: number; count: number; busy: number;
+	flags: number; count: number; busy: number; cpu?: PieceCpu;
 }
+
+interface PieceCpu {
+	queued: number; blocked: number; call: string;
+	waits: { x0: number; x1: number; isBlocked: number }[];
+}
+
+// Of slice @r; undefined: not measured.
+function cpuOf(b: Block, r: number, step: number): PieceCpu | undefined {
+	const c = b.cpu;
+	if (!c || !(b.flags[r] & SLICE.measured)) return undefined;
+	const out: PieceCpu = { queued: c.queued[r], blocked: c.blocked[r], call: c.calls[c.call[r] - 1] ?? "", waits: [] };
+	for (let i = c.first[r]; i < c.first[r + 1]; i++) {
+		const x0 = b.start[r] + c.after[i];
+		if (c.ns[i] >= step / 2) out.waits.push({ x0, x1: x0 + c.ns[i], isBlocked: c.isBlocked[i] });
+	}
+	return out;
+}
+
+function joined(a: PieceCpu | undefined, b: PieceCpu | undefined): PieceCpu | undefined {
+	return a && b ? { queued: a.queued + b.queued, blocked: a.blocked + b.blocked, call: "", waits: [] } : undefined;
+}
+
+const NO_CPU: PieceCpu = { queued: 0, blocked: 0, call: "", waits: [] };
 
 const MAX_WAKES = 1500;
 const MANY = 700; // slices in a lane
@@ -56,10 +88,11 @@ class Lane {
 	}
 
 	// Pieces that would share a pixel become one, which holds the share of it that was running.
-	add(x0: number, x1: number, type: number, coro: number, thread: number, site: number, reason: number, flags: number): void {
+	add(x0: number, x1: number, type: number, coro: number, thread: number, site: number, reason: number, flags: number, cpu?: PieceCpu): void {
 		const last = this.pieces[this.pieces.length - 1];
 		const [runs, busy] = type === PIECE.run ? [1, x1 - x0] : [0, 0];
 		if (last && x1 - x0 < this.step && last.x1 - last.x0 < this.step && x1 - last.x0 < this.step * 1.5) {
+			last.cpu = joined(last.type === PIECE.wait || last.type === PIECE.ready ? NO_CPU : last.cpu, type === PIECE.run ? cpu : NO_CPU);
 			last.type = PIECE.busy;
 			last.count += runs;
 			last.busy += busy;
@@ -67,19 +100,21 @@ class Lane {
 			if (last.coro !== coro) last.coro = 0;
 			return;
 		}
-		this.pieces.push({ x0, x1, type, coro, thread, site, reason, flags, count: runs, busy });
+		this.pieces.push({ x0, x1, type, coro, thread, site, reason, flags, count: runs, busy, cpu });
 	}
 }
 
 function pack(request: LaneRequest, lanes: Lane[], wakes: Pieces["wakes"], facts: { exact: boolean; blocks: number; thinned: boolean }): Pieces {
 	const total = lanes.reduce((n, l) => n + l.pieces.length, 0);
+	const waits = lanes.reduce((n, l) => l.pieces.reduce((m, p) => m + (p.cpu?.waits.length ?? 0), n), 0);
 	const out: Pieces = {
 		request, ...facts, first: new Uint32Array(lanes.length + 1), x0: new Float64Array(total), x1: new Float64Array(total),
 		type: new Uint8Array(total), coro: new Uint32Array(total), thread: new Uint32Array(total), site: new Uint32Array(total),
 		reason: new Uint8Array(total), flags: new Uint8Array(total), count: new Uint32Array(total),
-		part: new Float32Array(total), wakes,
+		part: new Float32Array(total), wakes, queued: new Float64Array(total), blocked: new Float64Array(total), call: new Uint16Array(total),
+		calls: [""], awayFirst: new Uint32Array(total + 1), awayX0: new Float64Array(waits), awayX1: new Float64Array(waits), awayBlocked: new Uint8Array(waits),
 	};
-	let i = 0;
+	let [i, away] = [0, 0];
 	lanes.forEach((lane, nr) => {
 		out.first[nr] = i;
 		for (const p of lane.pieces) {
@@ -93,11 +128,26 @@ function pack(request: LaneRequest, lanes: Lane[], wakes: Pieces["wakes"], facts
 			out.flags[i] = p.flags;
 			out.count[i] = p.count;
 			out.part[i] = p.x1 > p.x0 ? Math.min(1, p.busy / (p.x1 - p.x0)) : 1;
+			out.queued[i] = p.cpu?.queued ?? NaN;
+			out.blocked[i] = p.cpu?.blocked ?? NaN;
+			if (p.cpu?.call) out.call[i] = callIndex(out.calls, p.cpu.call);
+			out.awayFirst[i] = away;
+			for (const w of p.cpu?.waits ?? []) {
+				out.awayX0[away] = w.x0;
+				out.awayX1[away] = w.x1;
+				out.awayBlocked[away++] = w.isBlocked;
+			}
 			i++;
 		}
 	});
 	out.first[lanes.length] = i;
+	out.awayFirst[total] = away;
 	return out;
+}
+
+function callIndex(calls: string[], name: string): number {
+	const at = calls.indexOf(name);
+	return at >= 0 ? at : calls.push(name) - 1;
 }
 
 function wakeOf(b: Block, r: number): Pieces["wakes"][number] {
@@ -156,7 +206,7 @@ async function threadLanes(store: Store, q: LaneRequest): Promise<Pieces> {
 			const lane = at.get(b.thread[r]);
 			if (lane === undefined) continue;
 			if (!(b.flags[r] & SLICE.headless))
-				lanes[lane].add(x0, x1, PIECE.run, b.coro[r] + 1, b.thread[r], b.site[r], b.reason[r], b.flags[r]);
+				lanes[lane].add(x0, x1, PIECE.run, b.coro[r] + 1, b.thread[r], b.site[r], b.reason[r], b.flags[r], cpuOf(b, r, q.step));
 			if (b.wake[r] > 0 && wakes.length <= MAX_WAKES) wakes.push(wakeOf(b, r));
 		}
 	}
@@ -242,7 +292,7 @@ async function coroLanes(store: Store, q: LaneRequest): Promise<Pieces> {
 			before[lane] = { end: x1, site: b.site[r], reason: b.reason[r], over: (b.flags[r] & SLICE.ended) !== 0, n: b.n ? b.n[r] : -1 };
 			if (x1 < q.from || x0 > q.to) continue;
 			if (!(b.flags[r] & SLICE.headless))
-				lanes[lane].add(x0, x1, PIECE.run, b.coro[r] + 1, b.thread[r], b.site[r], b.reason[r], b.flags[r]);
+				lanes[lane].add(x0, x1, PIECE.run, b.coro[r] + 1, b.thread[r], b.site[r], b.reason[r], b.flags[r], cpuOf(b, r, q.step));
 			if (b.wake[r] > 0 && wakes.length <= MAX_WAKES) wakes.push(wakeOf(b, r));
 		}
 	}
@@ -260,6 +310,7 @@ export function lanePieces(store: Store, q: LaneRequest): Promise<Pieces> {
 }
 
 export function transferables(p: Pieces): ArrayBuffer[] {
-	return [p.first, p.x0, p.x1, p.type, p.coro, p.thread, p.site, p.reason, p.flags, p.count, p.part]
+	return [p.first, p.x0, p.x1, p.type, p.coro, p.thread, p.site, p.reason, p.flags, p.count, p.part, p.queued, p.blocked, p.call,
+		p.awayFirst, p.awayX0, p.awayX1, p.awayBlocked]
 		.map((a) => a.buffer as ArrayBuffer);
 }

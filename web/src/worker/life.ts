@@ -2,6 +2,7 @@
 // life.ts - one coroutine: all its slices, from the blocks that may hold some.
 
 import type { Block, BlockIndex } from "../data/blocks.ts";
+import { SLICE } from "../data/coros.ts";
 import type { Store } from "./store.ts";
 
 export interface Life {
@@ -19,6 +20,8 @@ export interface Life {
 	waker: Uint32Array;        // 1 + number
 	wakeThread: Uint32Array;   // 1 + index
 	n: Uint32Array;            // index among its slices; a jump: some are omitted
+	queued: Float64Array;      // ns without a processor, ready; NaN: not measured
+	blocked: Float64Array;     // ns in the kernel
 	thinned: boolean;          // a block that may hold its slices is incomplete
 	truncated: boolean;        // it has more slices than fit
 }
@@ -35,7 +38,8 @@ function collect(hits: Hit[], nr: number, total: number): Life {
 		nr, rows: total, start: new Float64Array(total), dur: new Float64Array(total), thread: new Uint32Array(total),
 		flags: new Uint8Array(total), site: new Uint32Array(total), reason: new Uint8Array(total),
 		resLo: new Uint32Array(total), resHi: new Uint32Array(total), wake: new Float64Array(total),
-		waker: new Uint32Array(total), wakeThread: new Uint32Array(total), n: new Uint32Array(total), thinned: false, truncated: false,
+		waker: new Uint32Array(total), wakeThread: new Uint32Array(total), n: new Uint32Array(total),
+		queued: new Float64Array(total), blocked: new Float64Array(total), thinned: false, truncated: false,
 	};
 	let i = 0;
 	for (const { block: b, rows } of hits) {
@@ -52,6 +56,8 @@ function collect(hits: Hit[], nr: number, total: number): Life {
 			life.waker[i] = b.waker[r];
 			life.wakeThread[i] = b.wakeThread[r];
 			life.n[i] = b.n ? b.n[r] : i;
+			life.queued[i] = b.cpu && b.flags[r] & SLICE.measured ? b.cpu.queued[r] : NaN;
+			life.blocked[i] = b.cpu && b.flags[r] & SLICE.measured ? b.cpu.blocked[r] : NaN;
 			i++;
 		}
 	}

@@ -145,9 +145,26 @@ function drawPiece(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	} else {
 		ctx.fillStyle = s.by === "coroutine" ? p.running : p.kinds[ref === 0 ? 7 : colourIndex(s.trace, ref)];
 		ctx.fillRect(x, y + 3, width > 3 ? width - 0.6 : width, s.lane - 7);
-		if (width > 30) drawLabel(ctx, s, p, i, x, width, y);
+		drawWithoutProcessor(ctx, s, p, i, y);
+		if (width > 30 && pieces.awayFirst[i] === pieces.awayFirst[i + 1]) drawLabel(ctx, s, p, i, x, width, y);
 	}
 	if ((s.selectedCoro !== 0 && ref === s.selectedCoro && s.by === "thread" && type === PIECE.run) || i === s.hovered) outline(ctx, s, p, x, width, y);
+}
+
+// The parts of a slice in which its thread had no processor.
+function drawWithoutProcessor(ctx: Ctx, s: Scene, p: Palette, i: number, y: number): void {
+	const pieces = s.pieces!;
+	const scale = timeWidth(s) / s.view.span;
+	const right = s.gutter + timeWidth(s);
+	for (let k = pieces.awayFirst[i]; k < pieces.awayFirst[i + 1]; k++) {
+		const x0 = Math.max(s.gutter - 4, s.gutter + (pieces.awayX0[k] - s.view.from) * scale);
+		const x1 = Math.min(right + 4, s.gutter + (pieces.awayX1[k] - s.view.from) * scale);
+		if (x1 < s.gutter || x0 > right) continue;
+		ctx.fillStyle = p.surface;
+		ctx.fillRect(x0, y + 3, Math.max(0.5, x1 - x0), s.lane - 7);
+		ctx.fillStyle = pieces.awayBlocked[k] ? p.blockedPattern : p.readyPattern;
+		ctx.fillRect(x0, y + 3, Math.max(0.5, x1 - x0), s.lane - 7);
+	}
 }
 
 // The height is the busy share: from the bottom of a thread's lane, from the middle of a
