@@ -38,7 +38,7 @@ int cpu_samples_add(struct cpu_samples *s, const struct trace_cpu *cpu)
 		.queued_ns = cpu->queued_ns,
 		.state = cpu_state_of(cpu->state),
 	};
-	struct thread_list *t;
+	struct time_list *t;
 	int64_t call;
 
 	if (cpu->to_ts <= cpu->from_ts || s->nr >= CPU_SAMPLES_MAX)
@@ -50,26 +50,26 @@ int cpu_samples_add(struct cpu_samples *s, const struct trace_cpu *cpu)
 		i.call = (uint32_t)call + 1;
 	}
 	s->nr++;
-	if (!cpu->tid && thread_list_insert(&s->stops, sizeof(i), &i) < 0)
+	if (!cpu->tid && time_list_insert(&s->stops, sizeof(i), &i) < 0)
 		return -ENOMEM;
 	t = thread_lists_enter(&s->threads, cpu->tid ? cpu->tid : KEY_PROCESS | cpu->pid);
-	return t ? thread_list_insert(t, sizeof(i), &i) : -ENOMEM;
+	return t ? time_list_insert(t, sizeof(i), &i) : -ENOMEM;
 }
 
 /* ---- ask ------------------------------------------------------------------ */
 
-static const struct cpu_interval *cpu_interval_at(const struct thread_list *t, size_t i)
+static const struct cpu_interval *cpu_interval_at(const struct time_list *t, size_t i)
 {
-	return thread_list_at(t, sizeof(struct cpu_interval), i);
+	return time_list_at(t, sizeof(struct cpu_interval), i);
 }
 
 /*
  * The first interval that may reach beyond @ts.  Intervals of one thread overlap only by a line of
  * the tracer's waits, so one step back is enough.
  */
-static size_t first_interval(const struct thread_list *t, uint64_t ts)
+static size_t first_interval(const struct time_list *t, uint64_t ts)
 {
-	size_t first = thread_list_first(t, sizeof(struct cpu_interval), ts);
+	size_t first = time_list_first(t, sizeof(struct cpu_interval), ts);
 
 	return first ? first - 1 : 0;
 }
@@ -107,7 +107,7 @@ static void use_add(const struct cpu_samples *s, const struct cpu_interval *i, u
 struct cpu_use cpu_samples_thread(const struct cpu_samples *s, uint32_t pid, uint64_t tid,
 				  uint64_t from_ts, uint64_t to_ts)
 {
-	const struct thread_list *t = thread_lists_find(&s->threads, tid);
+	const struct time_list *t = thread_lists_find(&s->threads, tid);
 	uint64_t stopped = cpu_samples_stopped(s, pid, from_ts, to_ts), longest = 0;
 	struct cpu_use use = { 0 };
 	size_t i;
@@ -135,8 +135,8 @@ struct cpu_use cpu_samples_thread(const struct cpu_samples *s, uint32_t pid, uin
 uint64_t cpu_samples_stopped(const struct cpu_samples *s, uint32_t pid, uint64_t from_ts,
 			     uint64_t to_ts)
 {
-	const struct thread_list *t = pid ? thread_lists_find(&s->threads, KEY_PROCESS | pid)
-					  : &s->stops;
+	const struct time_list *t = pid ? thread_lists_find(&s->threads, KEY_PROCESS | pid)
+					: &s->stops;
 	uint64_t ns = 0;
 	size_t i;
 

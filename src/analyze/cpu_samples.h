@@ -31,7 +31,7 @@ struct cpu_samples {
 	struct thread_lists threads; /* of struct cpu_interval; key: tid, or a pid with its top bit
 					set */
 	size_t nr;                   /* intervals of all threads */
-	struct thread_list stops;    /* of any process */
+	struct time_list stops;      /* of any process */
 	struct strtab names;
 };
 

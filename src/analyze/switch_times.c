@@ -16,9 +16,9 @@
 
 /* ---- add ------------------------------------------------------------------ */
 
-static struct switch_span *switch_span_at(const struct thread_list *t, size_t i)
+static struct switch_span *switch_span_at(const struct time_list *t, size_t i)
 {
-	return thread_list_at(t, SPAN_SIZE, i);
+	return time_list_at(t, SPAN_SIZE, i);
 }
 
 static uint64_t switch_span_ns(const struct switch_span *s)
@@ -48,7 +48,7 @@ static bool switch_spans_fit(const struct switch_span *a, const struct switch_sp
 	return b->span.to_ts - a->span.from_ts <= span_ns;
 }
 
-static size_t switch_list_thin(struct thread_list *t, uint64_t span_ns)
+static size_t switch_list_thin(struct time_list *t, uint64_t span_ns)
 {
 	size_t i, kept = t->nr > 0;
 
@@ -69,7 +69,7 @@ static void switch_times_thin(struct switch_times *s)
 {
 	size_t i;
 
-	while (s->nr > SWITCH_SPANS / 4 * 3 && s->span_ns < UINT64_MAX / 2) {
+	while (s->nr > SWITCH_SPANS - SWITCH_SPANS / 4 && s->span_ns < UINT64_MAX / 2) {
 		s->span_ns = s->span_ns ? 2 * s->span_ns : JOINED_NS;
 		s->nr = 0;
 		for (i = 0; i < s->threads.nr; i++)
@@ -82,7 +82,7 @@ static void switch_times_thin(struct switch_times *s)
 
 static int switch_span_add(struct switch_times *s, uint64_t tid, const struct switch_span *span)
 {
-	struct thread_list *t = thread_lists_enter(&s->threads, tid);
+	struct time_list *t = thread_lists_enter(&s->threads, tid);
 	struct switch_span *last;
 
 	if (!t)
@@ -97,7 +97,7 @@ static int switch_span_add(struct switch_times *s, uint64_t tid, const struct sw
 	if (s->nr >= SWITCH_SPANS)
 		switch_times_thin(s);
 	s->nr++;
-	return thread_list_insert(t, SPAN_SIZE, span);
+	return time_list_insert(t, SPAN_SIZE, span);
 }
 
 /* Losses of several processors may overlap: they are kept apart, and in order. */
@@ -107,12 +107,12 @@ static int switch_loss_add(struct switch_times *s, const struct trace_switch *it
 	struct time_span *last;
 
 	s->nr_lost += item->lost;
-	last = s->lost.nr ? thread_list_at(&s->lost, sizeof(span), s->lost.nr - 1) : NULL;
+	last = s->lost.nr ? time_list_at(&s->lost, sizeof(span), s->lost.nr - 1) : NULL;
 	if (last && span.from_ts >= last->from_ts && span.from_ts <= last->to_ts) {
 		last->to_ts = span.to_ts > last->to_ts ? span.to_ts : last->to_ts;
 		return 0;
 	}
-	return s->lost.nr < SWITCH_LOSSES ? thread_list_insert(&s->lost, sizeof(span), &span) : 0;
+	return s->lost.nr < SWITCH_LOSSES ? time_list_insert(&s->lost, sizeof(span), &span) : 0;
 }
 
 int switch_times_add(struct switch_times *s, const struct trace_switch *item)
@@ -150,8 +150,8 @@ static bool is_lost_between(const struct switch_times *s, uint64_t from_ts, uint
 	if (s->lost.nr >= SWITCH_LOSSES)
 		return true;
 	/* One that ends exactly at the begin may have hidden a switch there. */
-	i = thread_list_first(&s->lost, sizeof(*span), from_ts ? from_ts - 1 : 0);
-	span = i < s->lost.nr ? thread_list_at(&s->lost, sizeof(*span), i) : NULL;
+	i = time_list_first(&s->lost, sizeof(*span), from_ts ? from_ts - 1 : 0);
+	span = i < s->lost.nr ? time_list_at(&s->lost, sizeof(*span), i) : NULL;
 	return span && span->from_ts < to_ts;
 }
 
@@ -182,14 +182,14 @@ static uint64_t switch_use_add(struct cpu_use *use, const struct switch_span *sp
 struct cpu_use switch_times_thread(const struct switch_times *s, uint64_t tid, uint64_t from_ts,
 				   uint64_t to_ts)
 {
-	const struct thread_list *t = thread_lists_find(&s->threads, tid);
+	const struct time_list *t = thread_lists_find(&s->threads, tid);
 	struct cpu_use use = { 0 };
 	uint64_t away, unsure = 0;
 	size_t i;
 
 	if (!is_recorded_between(s, from_ts, to_ts))
 		return use;
-	for (i = t ? thread_list_first(t, SPAN_SIZE, from_ts) : 0; t && i < t->nr; i++) {
+	for (i = t ? time_list_first(t, SPAN_SIZE, from_ts) : 0; t && i < t->nr; i++) {
 		if (switch_span_at(t, i)->span.from_ts >= to_ts)
 			break;
 		unsure += switch_use_add(&use, switch_span_at(t, i), from_ts, to_ts);
@@ -206,10 +206,10 @@ void switch_times_each(const struct switch_times *s, uint64_t tid, uint64_t from
 		       void (*take)(void *ctx, const struct time_span *span, bool is_blocked),
 		       void *ctx)
 {
-	const struct thread_list *t = thread_lists_find(&s->threads, tid);
+	const struct time_list *t = thread_lists_find(&s->threads, tid);
 	size_t i;
 
-	for (i = t ? thread_list_first(t, SPAN_SIZE, from_ts) : 0; t && i < t->nr; i++) {
+	for (i = t ? time_list_first(t, SPAN_SIZE, from_ts) : 0; t && i < t->nr; i++) {
 		const struct switch_span *span = switch_span_at(t, i);
 		struct time_span cut = span->span;
 

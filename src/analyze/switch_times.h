@@ -38,7 +38,7 @@ struct switch_times {
 	struct thread_lists threads; /* of struct switch_span, by tid, without overlaps */
 	size_t nr;                   /* spans of all threads */
 	uint64_t span_ns;            /* waits that together are not longer are joined; 0: none */
-	struct thread_list lost;     /* of struct time_span, in which records are missing */
+	struct time_list lost;       /* of struct time_span, in which records are missing */
 	uint64_t nr_switches, nr_lost;
 };
 

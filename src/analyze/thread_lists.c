@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct thread_list *thread_lists_enter(struct thread_lists *l, uint64_t key)
+struct time_list *thread_lists_enter(struct thread_lists *l, uint64_t key)
 {
 	uint64_t *number = u64map_at(&l->numbers, key);
 
@@ -15,33 +15,33 @@ struct thread_list *thread_lists_enter(struct thread_lists *l, uint64_t key)
 	if (!*number) {
 		if (l->nr == l->room) {
 			size_t room = l->room ? l->room * 2 : 16;
-			struct thread_list *threads = reallocarray(l->threads, room,
-								   sizeof(*threads));
+			struct time_list *threads = reallocarray(l->threads, room,
+								 sizeof(*threads));
 
 			if (!threads)
 				return NULL;
 			l->threads = threads;
 			l->room = room;
 		}
-		l->threads[l->nr++] = (struct thread_list){ 0 };
+		l->threads[l->nr++] = (struct time_list){ 0 };
 		*number = l->nr;
 	}
 	return &l->threads[*number - 1];
 }
 
-const struct thread_list *thread_lists_find(const struct thread_lists *l, uint64_t key)
+const struct time_list *thread_lists_find(const struct thread_lists *l, uint64_t key)
 {
 	uint64_t number;
 
 	return u64map_get(&l->numbers, key, &number) && number ? &l->threads[number - 1] : NULL;
 }
 
-static const struct time_span *thread_list_span(const struct thread_list *t, size_t size, size_t i)
+static const struct time_span *time_list_span(const struct time_list *t, size_t size, size_t i)
 {
-	return thread_list_at(t, size, i);
+	return time_list_at(t, size, i);
 }
 
-int thread_list_insert(struct thread_list *t, size_t size, const void *element)
+int time_list_insert(struct time_list *t, size_t size, const void *element)
 {
 	uint64_t from_ts = ((const struct time_span *)element)->from_ts;
 	size_t at = t->nr;
@@ -55,22 +55,22 @@ int thread_list_insert(struct thread_list *t, size_t size, const void *element)
 		t->elements = elements;
 		t->room = room;
 	}
-	while (at && thread_list_span(t, size, at - 1)->from_ts > from_ts)
+	while (at && time_list_span(t, size, at - 1)->from_ts > from_ts)
 		at--;
-	memmove(thread_list_at(t, size, at + 1), thread_list_at(t, size, at), (t->nr - at) * size);
-	memcpy(thread_list_at(t, size, at), element, size);
+	memmove(time_list_at(t, size, at + 1), time_list_at(t, size, at), (t->nr - at) * size);
+	memcpy(time_list_at(t, size, at), element, size);
 	t->nr++;
 	return 0;
 }
 
-size_t thread_list_first(const struct thread_list *t, size_t size, uint64_t ts)
+size_t time_list_first(const struct time_list *t, size_t size, uint64_t ts)
 {
 	size_t low = 0, high = t->nr;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (thread_list_span(t, size, middle)->to_ts <= ts)
+		if (time_list_span(t, size, middle)->to_ts <= ts)
 			low = middle + 1;
 		else
 			high = middle;
