@@ -5,8 +5,10 @@
  * Evidence: the kernel's counters show that the coroutine itself used the time, on a processor or
  * in system calls (not preempted, stopped, waiting for memory or for the tracer), and other
  * coroutines of the thread were ready meanwhile.  With both, half a second is strong, and so is the
- * third slice of 50 ms at the same place.  The first slice of a coroutine may be preparation: alone
- * it is only a suspicion.  A coroutine that has its thread to itself delays no other.
+ * third slice of 50 ms at the same place.  So is a wait of 10 ms in the kernel, if context switches
+ * were recorded: a computation may be wanted, a blocking call is not.  The first slice of a
+ * coroutine may be preparation: alone it is only a suspicion.  A coroutine that has its thread to
+ * itself delays no other.
  */
 #include <inttypes.h>
 
@@ -58,6 +60,18 @@ static bool slice_is_unseen(const struct analysis *a, const struct long_slice *s
 	       (a->model.is_ours && s->co.station == TRACE_NO_STATION && ns < FINDING_LARGE);
 }
 
+/*
+ * True if context switches show a blocking call while others waited.  Without wake-ups, a sample
+ * must have seen the call: on a busy machine, a thread that was woken may have waited for a
+ * processor most of the time.
+ */
+static bool slice_is_blocked(const struct analysis *a, const struct long_slice *s,
+			     const struct finding *f)
+{
+	return f->shown_ns && s->use.is_exact && s->use.blocked_ns >= SLICE_LONG_NS &&
+	       (s->use.call || a->switches.has_wakes);
+}
+
 /* The confidence, without what is missing in the trace. */
 static void blocking_weigh(const struct analysis *a, const struct long_slice *s, struct finding *f)
 {
@@ -74,14 +88,14 @@ static void blocking_weigh(const struct analysis *a, const struct long_slice *s,
 		f->shown_ns = slice_own_ns(s);
 	if ((s->is_alone && !s->waiters.nr) || slice_is_unseen(a, s, f->size_ns))
 		f->confidence = CONFIDENCE_INFO;
-	else if (f->shown_ns >= SURE_NS && !s->is_first)
+	else if ((f->shown_ns >= SURE_NS || slice_is_blocked(a, s, f)) && !s->is_first)
 		f->confidence = CONFIDENCE_STRONG;
 }
 
 /*
- * True if the coroutine itself used little of the slice.  Counters of a running thread are late by
- * a tick, and the first milliseconds have none; a thread that waited for a processor most of the
- * time is not late by ticks.
+ * True if the coroutine itself used little of the slice.  With context switches that is known;
+ * counters of a running thread are late by a tick, and the first milliseconds have none; a thread
+ * that waited for a processor most of the time is not late by ticks.
  */
 static bool slice_is_excused(const struct long_slice *s)
 {
@@ -89,6 +103,8 @@ static bool slice_is_excused(const struct long_slice *s)
 
 	if (!slice_is_measured(s))
 		return false;
+	if (s->use.is_exact)
+		return own < SLICE_LONG_NS;
 	return own < SLICE_LONG_NS / 2 ||
 	       (2 * s->use.queued_ns > wall && own + wall - s->use.measured_ns < SLICE_LONG_NS);
 }

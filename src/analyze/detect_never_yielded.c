@@ -40,7 +40,9 @@ static bool slice_of_runner(struct analysis *a, const struct coro *co, struct lo
 	if (s->from_ts >= s->to_ts)
 		return false;
 	s->use = slice_use(a, co->pid, co->tid, s->from_ts, s->to_ts);
-	return s->to_ts - s->from_ts >= slice_floor(a) + s->use.stopped_ns;
+	/* A thread that waits for a processor cannot yield. */
+	return s->to_ts - s->from_ts >=
+	       slice_floor(a) + s->use.stopped_ns + (s->use.is_exact ? s->use.queued_ns : 0);
 }
 
 static void yield_weigh(const struct long_slice *s, uint64_t min_age_ns, struct finding *f)
@@ -55,7 +57,7 @@ static void yield_weigh(const struct long_slice *s, uint64_t min_age_ns, struct 
 		f->doubt = "the coroutine itself did not use most of this time";
 	else if (!s->waiters.nr)
 		f->doubt = "no other coroutine is shown to have waited for the thread";
-	else if (wall >= min_age_ns)
+	else if ((s->use.is_exact ? could_run : wall) >= min_age_ns)
 		f->confidence = CONFIDENCE_STRONG;
 	if (s->is_alone && !s->waiters.nr)
 		f->confidence = CONFIDENCE_INFO;

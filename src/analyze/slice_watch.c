@@ -37,6 +37,9 @@ static void slice_close(struct analysis *a, unsigned number)
 	struct long_slice done = w->open[number];
 
 	w->open[number] = w->open[--w->nr];
+	/* While a trace is followed, context switches arrive later than events. */
+	if (a->switches.is_recorded)
+		done.use = slice_use(a, done.co.pid, done.tid, done.from_ts, done.to_ts);
 	blocking_judge(a, &done);
 }
 
@@ -72,7 +75,11 @@ struct cpu_use slice_use(const struct analysis *a, uint32_t pid, uint64_t tid, u
 	use.stopped_ns = move_part(&use.blocked_ns, sampled.stopped_ns);
 	use.tracer_ns = move_part(&use.blocked_ns, sampled.tracer_ns);
 	use.page_ns = move_part(&use.blocked_ns, sampled.page_ns);
+	/* Without wake-ups, a thread counts as blocked until it has a processor. */
+	if (!a->switches.has_wakes && sampled.queued_ns > use.queued_ns)
+		use.queued_ns += move_part(&use.blocked_ns, sampled.queued_ns - use.queued_ns);
 	use.call = sampled.call;
+	use.is_exact = true;
 	return use;
 }
 
@@ -217,7 +224,10 @@ const char *slice_parts(const struct long_slice *s, char buf[SLICE_PARTS])
 
 	buf[0] = '\0';
 	part_add(buf, u->cpu_ns, "on a processor", "");
-	part_add(buf, u->blocked_ns, "in ", u->call ? u->call : "system calls");
+	if (u->is_exact && !u->call)
+		part_add(buf, u->blocked_ns, "blocked in the kernel (system call not known)", "");
+	else
+		part_add(buf, u->blocked_ns, "in ", u->call ? u->call : "system calls");
 	part_add(buf, u->queued_ns, "waiting for a processor", "");
 	part_add(buf, u->page_ns, "waiting for memory", "");
 	part_add(buf, u->stopped_ns, "stopped", "");

@@ -71,7 +71,7 @@ struct cpu_use slice_use(const struct analysis *a, uint32_t pid, uint64_t tid, u
 			 uint64_t to_ts);
 
 /* "41.2 ms on a processor, 3.1 ms in futex"; empty if nothing was measured. */
-#define SLICE_PARTS 160
+#define SLICE_PARTS 200
 const char *slice_parts(const struct long_slice *s, char buf[SLICE_PARTS]);
 
 /* Called for every slice that is no longer watched; in detect_blocking.c. */

@@ -126,6 +126,10 @@ int switch_times_add(struct switch_times *s, const struct trace_switch *item)
 		s->is_recorded = true;
 		return 0;
 	}
+	if (!strcmp(state, TRACE_SWITCH_WAKES)) {
+		s->has_wakes = true;
+		return 0;
+	}
 	if (!strcmp(state, TRACE_SWITCH_LOST))
 		return switch_loss_add(s, item);
 	if (item->to_ts <= item->from_ts || !item->tid)

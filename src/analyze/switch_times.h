@@ -33,6 +33,7 @@ struct switch_span {
 
 struct switch_times {
 	bool is_recorded;
+	bool has_wakes;              /* and wake-ups: a wait for a processor after one is known */
 	uint64_t since_ts;           /* switches are recorded from this time on */
 	uint64_t known_ts;           /* the end of the last wait: earlier ones have been added */
 	struct thread_lists threads; /* of struct switch_span, by tid, without overlaps */

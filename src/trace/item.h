@@ -168,9 +168,9 @@ struct trace_cpu {
 #define TRACE_CPU_TRACER  "tracer"  /* waits for room in its lane (--on-full block) */
 
 /*
- * A thread without a processor, from one context switch to the next (`run --cpu`).  Two states are
- * about all threads, with tid 0: "recorded" says that switches are recorded from to_ts on, "lost"
- * that records between the two times are missing.
+ * A thread without a processor, from one context switch to the next (`run --cpu`).  Three states
+ * are about all threads, with tid 0: "recorded" says that switches are recorded from to_ts on,
+ * "wakes" that wake-ups are, too, "lost" that records between the two times are missing.
  */
 struct trace_switch {
 	uint64_t pid, tid;
@@ -184,6 +184,7 @@ struct trace_switch {
 #define TRACE_SWITCH_PREEMPTED "preempted" /* it was ready, and other threads ran */
 #define TRACE_SWITCH_READY     "ready"     /* the rest of a wait, after it was woken */
 #define TRACE_SWITCH_RECORDED  "recorded"
+#define TRACE_SWITCH_WAKES     "wakes" /* from to_ts on, the end of "blocked" is the wake-up */
 #define TRACE_SWITCH_LOST      "lost"
 
 /*

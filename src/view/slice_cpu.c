@@ -44,12 +44,13 @@ struct cpu_sums slice_cpu_of(const struct view *v, const struct slice *slice, co
 	use = switch_times_thread(&v->analysis->switches, tid, slice->start, slice->end);
 	if (!use.measured_ns)
 		return sums;
-	use = slice_use(v->analysis, rec ? rec->pid : 0, tid, slice->start, slice->end);
 	sums.slices = 1;
 	sums.ns = use.measured_ns;
 	sums.queued_ns = use.queued_ns;
-	sums.blocked_ns = use.measured_ns - use.cpu_ns - use.queued_ns;
-	*call = use.blocked_ns ? use.call : NULL;
+	sums.blocked_ns = use.blocked_ns;
+	if (use.blocked_ns)
+		*call = slice_use(v->analysis, rec ? rec->pid : 0, tid, slice->start, slice->end)
+				.call;
 	return sums;
 }
 

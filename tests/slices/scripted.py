@@ -37,6 +37,9 @@ class Script:
         self.meta.append({"type": "cpu", "pid": 7, "tid": tid, "from_ts": start, "to_ts": end, "cpu_ns": cpu,
                           "queued_ns": queued, "state": state, **more})
 
+    def switch(self, start, end, state, tid=7):
+        self.meta.append({"type": "switch", "pid": 7, "tid": tid, "from_ts": start, "to_ts": end, "cpu": 0, "state": state})
+
     def findings(self, end_ts):
         self.meta.append({"type": "totals", "complete": True, "written": self.written, "collected": self.written,
                           "lost": 0, "others_written": self.others, "others_collected": self.others,

@@ -9,6 +9,7 @@
  *	burn	computes
  *	mutex	waits for a mutex that a thread holds
  *	light	nothing
+ *	brief	computes for 4 ms only
  *	alone	computes, on a thread of its own
  *	start	computes for 700 ms in its first slice, then nothing
  *	forever	computes from the second slice on until the program is ended
@@ -93,6 +94,8 @@ static void work(struct timed *t)
 		sleep_ns(60 * MS);
 	else if (!strcmp(mode, "burn") || !strcmp(mode, "alone"))
 		burn_ns(60 * MS);
+	else if (!strcmp(mode, "brief"))
+		burn_ns(4 * MS);
 	else if (!strcmp(mode, "mutex"))
 		wait_for_lock();
 	else if (!strcmp(mode, "start") && !t->rounds)

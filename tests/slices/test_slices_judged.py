@@ -58,6 +58,65 @@ def check_found(seconds, mode, word, form="jsonl"):
     at_least(best_of(findings, "blocking"), 1, (mode, brief_of(findings)))
     seen = " ".join(f["seen"] for f in findings if f["detector"] == "blocking")
     assert word in seen, seen
+def away_slices(name, parts, wakes=True, samples=None, **more):
+    """Slices with context switches: parts are (share of the begin, of the end, state)."""
+    def account(s, a, b):
+        if not any(l["type"] == "switch" for l in s.meta):
+            s.switch(1, 1, "recorded", tid=0)
+            s.switch(1, 1, "wakes", tid=0) if wakes else None
+        for begin, end, state in parts:
+            s.switch(int(a + (b - a) * begin), int(a + (b - a) * end), state)
+        samples(s, a, b) if samples else None
+    return slices_script(name, account, **more)
+
+
+def check_switches():
+    """Exact times: no tick is late, and no slice is too short."""
+    cases = [("sw-preempted", [(0.02, 0.98, "preempted")], None),
+             ("sw-woken", [(0.02, 0.05, "blocked"), (0.05, 0.98, "ready")], None),
+             ("sw-half", [(0.1, 0.6, "preempted")], "strong"),
+             ("sw-computes", [], "strong"),
+             ("sw-blocked", [(0.1, 0.9, "blocked")], "strong")]
+    for name, parts, want in cases:
+        findings = away_slices(name, parts)
+        assert best_of(findings, "blocking") == (LEVELS.index(want) if want else -1), (name, brief_of(findings))
+    # 12 ms, half of them preempted: the coroutine did not keep its thread for 10 ms.
+    short = {"length": 12 * MS, "nr": 1}
+    assert best_of(away_slices("sw-short", [(0.2, 0.7, "preempted")], **short), "blocking") < 0
+    assert best_of(away_slices("sw-short-burn", [], **short), "blocking") == 1
+    # One blocking call of 15 ms is enough, where the wake-up or the call was seen.
+    once = {"length": 18 * MS, "nr": 1}
+    call = lambda s, a, b: s.cpu(a + 4 * MS, b, "blocked", call="nanosleep")
+    queued = lambda s, a, b: s.cpu(a + 4 * MS, b, "blocked", queued=13 * MS, call="nanosleep")
+    blocked = [(0.05, 0.95, "blocked")]
+    findings = away_slices("sw-once", blocked, **once)
+    assert best_of(findings, "blocking") == 2 and "system call not known" in str(brief_of(findings)), brief_of(findings)
+    findings = away_slices("sw-once-call", blocked, wakes=False, samples=call, **once)
+    assert best_of(findings, "blocking") == 2 and "ms in nanosleep" in str(brief_of(findings)), brief_of(findings)
+    assert best_of(away_slices("sw-once-unseen", blocked, wakes=False, **once), "blocking") == 1
+    # The kernel's counter says that it was ready most of the time.
+    assert best_of(away_slices("sw-once-queued", blocked, wakes=False, samples=queued, **once), "blocking") < 0
+
+
+def runner_script(name, state):
+    """A coroutine that is resumed and never suspends, for two seconds; another one is ready."""
+    s, now = Script(name), 10_000 * MS
+    s.switch(1, 1, "recorded", tid=0)
+    s.birth(now, 1, "worker")
+    s.birth(now, 2, "other")
+    for id in (1, 2):
+        s.transition(now + id * 1000, id, True)
+        s.transition(now + id * 1000 + 500, id, False, resource=now + 400 * MS)
+    s.transition(now + 300 * MS, 1, True)
+    if state:
+        s.switch(now + 310 * MS, now + 2290 * MS, state)
+    return s.findings(now + 2300 * MS)
+
+
+def check_runner():
+    assert best_of(runner_script("runs", None), "never-yielded") == 2
+    assert best_of(runner_script("runner-blocked", "blocked"), "never-yielded") == 2
+    assert best_of(runner_script("runner-preempted", "preempted"), "never-yielded") < 0
 
 
 def check_program():
@@ -84,5 +143,7 @@ def check_forever(seconds):
 
 
 check_accounts()
+check_switches()
+check_runner()
 check_program()
 patiently(check_forever)
