@@ -62,6 +62,7 @@ static void check_print_kinds(struct printer *p, const struct mem_check *c)
 	check_print_line(p, "annotations_null", "annotations of address 0",
 			 c->null_adds + c->null_removes);
 	check_print_line(p, "marks", "marks", c->marks);
+	check_print_line(p, "coroutine_resumes", "resumes of coroutines", c->resumes);
 	print_count(p, "gaps", NULL, c->gaps);
 }
 

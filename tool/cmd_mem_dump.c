@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "mem.h"
+#include "memory/format/coroutine_text.h"
 #include "memory/format/record_filter.h"
 
 struct dump {
@@ -88,6 +89,35 @@ static void text_access(const struct dump_row *row)
 	}
 }
 
+static void dump_part(const char *before, const char *text, uint32_t size)
+{
+	char *copy = size ? strndup(text, size) : NULL;
+
+	if (copy) {
+		fputs(before, stdout);
+		text_put(stdout, copy);
+	}
+	free(copy);
+}
+
+static void text_coroutine(const struct mem_record *r)
+{
+	struct coroutine_text t;
+
+	if (!r->value) {
+		printf("     %s to no coroutine", coroutine_cause_name(r->cause));
+		return;
+	}
+	coroutine_text_split(r, &t);
+	printf("     %s %llu", coroutine_cause_name(r->cause), (unsigned long long)r->value);
+	dump_part(" ", t.kind, t.kind_size);
+	if (t.file_size) {
+		dump_part(", suspended at ", t.file, t.file_size);
+		printf(":%u", t.line);
+		dump_part(" ", t.function, t.function_size);
+	}
+}
+
 static void dump_text_row(const struct dump_row *row)
 {
 	const struct mem_record *r = row->r;
@@ -115,6 +145,9 @@ static void dump_text_row(const struct dump_row *row)
 		printf("     %llu  ", (unsigned long long)r->value);
 		dump_name(r);
 		break;
+	case MEM_CORO:
+		text_coroutine(r);
+		break;
 	default:
 		if (r->value)
 			printf("     %llu accesses are missing: %s", (unsigned long long)r->value,
@@ -126,6 +159,18 @@ static void dump_text_row(const struct dump_row *row)
 }
 
 /* ---- CSV ----------------------------------------------------------------- */
+
+static void csv_coroutine(const struct mem_record *r, bool guard)
+{
+	struct coroutine_text t;
+	char *text = NULL;
+
+	coroutine_text_split(r, &t);
+	if (asprintf(&text, t.file_size ? "%.*s at %.*s:%u %.*s" : "%.*s", (int)t.kind_size, t.kind,
+		     (int)t.file_size, t.file, t.line, (int)t.function_size, t.function) >= 0)
+		text_put_csv(stdout, text, strlen(text), guard);
+	free(text);
+}
 
 static void dump_csv_row(const struct dump_row *row, bool guard)
 {
@@ -139,7 +184,7 @@ static void dump_csv_row(const struct dump_row *row, bool guard)
 	       mem_is_access(r) ? r->attr : 0, (unsigned long long)(mem_is_raw(r) ? r->pc : 0));
 	if (r->kind == MEM_ADD)
 		printf("%u,%u,,", r->elem_size, r->elem_count);
-	else if (r->kind == MEM_MARK || r->kind == MEM_GAP)
+	else if (!mem_is_raw(r))
 		printf(",,%llu,", (unsigned long long)r->value);
 	else
 		fputs(",,,", stdout);
@@ -147,6 +192,8 @@ static void dump_csv_row(const struct dump_row *row, bool guard)
 		text_put_csv(stdout, r->name, r->name_size, guard);
 	else if (r->kind == MEM_GAP)
 		fputs(mem_cause_name(r->cause), stdout);
+	else if (r->kind == MEM_CORO)
+		csv_coroutine(r, guard);
 	else if (row->type)
 		text_put_csv(stdout, row->type, strlen(row->type), guard);
 	putchar('\n');
@@ -173,6 +220,27 @@ static void json_access(struct json_writer *w, const struct dump_row *row)
 		jw_field_bool(w, "unaligned", true);
 	if (r->attr)
 		jw_field_u64(w, "attributes", r->attr);
+}
+
+static void json_coroutine(struct json_writer *w, const struct mem_record *r)
+{
+	struct coroutine_text t;
+
+	coroutine_text_split(r, &t);
+	jw_field_string(w, "cause", coroutine_cause_name(r->cause));
+	jw_field_u64(w, "coroutine", r->value);
+	if (!r->value)
+		return;
+	jw_field_bool(w, "traced", !(r->cause & CRAY_CORO_OWN_ID));
+	jw_key(w, "name");
+	jw_string_n(w, t.kind, t.kind_size);
+	if (!t.file_size)
+		return;
+	jw_key(w, "file");
+	jw_string_n(w, t.file, t.file_size);
+	jw_field_u64(w, "line", t.line);
+	jw_key(w, "function");
+	jw_string_n(w, t.function, t.function_size);
 }
 
 static void dump_json_row(struct dump *d, const struct dump_row *row)
@@ -207,6 +275,8 @@ static void dump_json_row(struct dump *d, const struct dump_row *row)
 		jw_field_u64(w, r->kind == MEM_GAP ? "missing" : "value", r->value);
 	if (r->kind == MEM_GAP)
 		jw_field_string(w, "cause", mem_cause_name(r->cause));
+	if (r->kind == MEM_CORO)
+		json_coroutine(w, r);
 	jw_object_end(w);
 	jw_newline(w);
 }
@@ -279,14 +349,14 @@ static int dump_trace(struct dump *d)
 static bool parse_kinds(void *select, const struct opt_use *use)
 {
 	return mem_select_kinds(select, use->value) ||
-	       opt_invalid(use, "a list of read, write, add, remove, mark, gap");
+	       opt_invalid(use, "a list of read, write, add, remove, mark, gap, coro");
 }
 
 static const struct opt options[] = {
 	{ 't', "thread", "ID", "only this thread",
 	  OPT_NUMBER(struct dump, select.thread_id, 0, ~0ull),
 	  OPT_GIVEN(struct dump, select.by_thread) },
-	{ 'k', "kind", "LIST", "only these kinds: read,write,add,remove,mark,gap",
+	{ 'k', "kind", "LIST", "only these kinds: read,write,add,remove,mark,gap,coro",
 	  OPT_CALL(struct dump, select, parse_kinds) },
 	{ 'r', "range", "RANGE", "only this address range: 0x1000-0x1fff, 0x1000+64, 0x1000",
 	  OPT_CALL(struct dump, select, mem_parse_range) },

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define CRAY_MAJOR 1
-#define CRAY_MINOR 0
+#define CRAY_MINOR 1 /* 1: CRAY_EV_CORO */
 
 /*
  * No raw trace starts with these bytes: a first byte of 0x89 would be a record of kind 9.  The
@@ -246,6 +246,21 @@ enum {
 	CRAY_EV_REMOVE = 4, /* tag, order +, pc, address */
 	CRAY_EV_MARK = 5,   /* value, text */
 	CRAY_EV_GAP = 6,    /* cause, count */
+	CRAY_EV_CORO = 7,   /* id, how, text */
+};
+
+/*
+ * CRAY_EV_CORO: the coroutine that the thread runs from here on.  The low byte of `how` is the
+ * cause.  The text is kind, file, function and line (decimal) of the site at which it was suspended
+ * last, separated by NULs; empty parts are unknown.
+ */
+enum {
+	CRAY_CORO_RESUMED = 1,   /* it was resumed: a slice begins */
+	CRAY_CORO_RETURNED = 2,  /* another one gave the thread back; id 0: to no coroutine */
+	CRAY_CORO_CONTINUED = 3, /* the same as before: repeated at the start of a block */
+	CRAY_CORO_CAUSE = 0xff,  /* mask */
+	CRAY_CORO_OWN_ID =
+		0x100, /* the memory runtime chose the id: no trace of coroutines has it */
 };
 
 /* Tags of accesses and annotations, as in the raw Cacheray format. */

@@ -32,7 +32,8 @@ void cray_pack_begin(struct cray_pack *p, uint32_t thread, uint64_t order, uint6
 	p->own = p->owns;
 	p->near = p->nears;
 	p->nr_accesses = p->nr_events = p->nr_annotations = p->nr_sites = 0;
-	p->events_used = p->sites_used = p->nr_names = p->nr_known = 0;
+	p->events_used = p->sites_used = 0;
+	p->names.nr = p->names.known = p->coroutines.nr = p->coroutines.known = 0;
 	p->event_pc = p->event_address = 0;
 	__builtin_memset(p->hash, 0, sizeof(p->hash));
 }
@@ -185,23 +186,24 @@ static bool pack_is_same(const uint8_t *a, const char *b, size_t size)
  * The number of a name that this block has stored; else 0, and *@slot is a free table entry or
  * NULL.
  */
-static uint32_t name_find(struct cray_pack *p, const char *name, size_t size, uint32_t hash,
+static uint32_t name_find(const struct cray_pack *p, struct cray_pack_names *names,
+			  const char *name, size_t size, uint32_t hash,
 			  struct cray_pack_name **slot)
 {
 	uint32_t i = hash % CRAY_PACK_NAMES;
 
 	*slot = NULL;
-	if (!p->nr_known)
-		__builtin_memset(p->names, 0, sizeof(p->names));
-	for (; p->names[i].number != 0; i = (i + 1) % CRAY_PACK_NAMES) {
-		const struct cray_pack_name *n = &p->names[i];
+	if (!names->known)
+		__builtin_memset(names->entry, 0, sizeof(names->entry));
+	for (; names->entry[i].number != 0; i = (i + 1) % CRAY_PACK_NAMES) {
+		const struct cray_pack_name *n = &names->entry[i];
 
 		if (n->hash == hash && n->size == size &&
 		    pack_is_same(p->events + n->at, name, size))
 			return n->number;
 	}
-	if (p->nr_known < CRAY_PACK_NAMES / 2) /* half empty: short probe sequences */
-		*slot = &p->names[i];
+	if (names->known < CRAY_PACK_NAMES / 2) /* half empty: short probe sequences */
+		*slot = &names->entry[i];
 	return 0;
 }
 
@@ -209,10 +211,11 @@ static uint32_t name_find(struct cray_pack *p, const char *name, size_t size, ui
 static void event_named(struct cray_pack *p, uint32_t code, uint8_t *body, uint8_t *at,
 			const char *name, size_t size)
 {
+	struct cray_pack_names *names = code == CRAY_EV_CORO ? &p->coroutines : &p->names;
 	uint32_t hash = name_hash(name, size), number;
 	struct cray_pack_name *slot;
 
-	number = name_find(p, name, size, hash, &slot);
+	number = name_find(p, names, name, size, hash, &slot);
 	at = cray_varint(at, number);
 	if (number) {
 		event_end(p, code, body, (size_t)(at - body), NULL, 0);
@@ -220,13 +223,13 @@ static void event_named(struct cray_pack *p, uint32_t code, uint8_t *body, uint8
 	}
 	at = cray_varint(at, size);
 	event_end(p, code, body, (size_t)(at - body), name, size);
-	p->nr_names++;
+	names->nr++;
 	if (slot) {
 		slot->at = p->events_used - (uint32_t)size;
 		slot->size = (uint32_t)size;
 		slot->hash = hash;
-		slot->number = p->nr_names;
-		p->nr_known++;
+		slot->number = names->nr;
+		names->known++;
 	}
 }
 
@@ -286,6 +289,21 @@ bool cray_pack_mark(struct cray_pack *p, uint64_t value, const char *text, size_
 		return false;
 	at = cray_varint(body, value);
 	event_named(p, CRAY_EV_MARK, body, at, text, text_size);
+	return true;
+}
+
+bool cray_pack_coroutine(struct cray_pack *p, uint64_t id, uint32_t how, const char *text,
+			 size_t text_size)
+{
+	uint8_t body[EVENT_MAX], *at;
+
+	if (text_size > CRAY_NAME_MAX)
+		text_size = CRAY_NAME_MAX;
+	if (!event_begin(p, text_size))
+		return false;
+	at = cray_varint(body, id);
+	at = cray_varint(at, how);
+	event_named(p, CRAY_EV_CORO, body, at, text, text_size);
 	return true;
 }
 

@@ -70,6 +70,12 @@ struct cray_pack_name {
 	uint32_t hash, number;
 };
 
+/* The names of a block; those of coroutines have numbers of their own. */
+struct cray_pack_names {
+	uint32_t nr, known; /* stored; of these, in the table */
+	struct cray_pack_name entry[CRAY_PACK_NAMES];
+};
+
 struct cray_pack {
 	/* Fields that every access uses. */
 	struct cray_pack_site *here;
@@ -80,13 +86,13 @@ struct cray_pack {
 
 	struct cray_block head;
 	uint64_t order, time_ns, event_pc, event_address;
-	uint32_t nr_events, nr_annotations, events_used, sites_used, nr_names, nr_known;
+	uint32_t nr_events, nr_annotations, events_used, sites_used;
 	uint64_t thread_seq;
 
 	struct cray_pack_site none; /* `here` before the first access */
 	struct cray_pack_site sites[CRAY_PACK_SITES];
 	uint16_t hash[CRAY_PACK_HASH]; /* site + 1; 0: free */
-	struct cray_pack_name names[CRAY_PACK_NAMES];
+	struct cray_pack_names names, coroutines;
 	uint8_t events[CRAY_PACK_EVENTS];
 	uint8_t site_bytes[CRAY_PACK_SITES * 13u];
 	uint8_t symbols[CRAY_PACK_RECORDS * 3u];
@@ -217,6 +223,9 @@ bool cray_pack_add(struct cray_pack *p, uint32_t tag, uint64_t ticket, uint64_t 
 bool cray_pack_remove(struct cray_pack *p, uint32_t tag, uint64_t ticket, uint64_t pc,
 		      uint64_t address);
 bool cray_pack_mark(struct cray_pack *p, uint64_t value, const char *text, size_t text_size);
+/* @how and @text as in CRAY_EV_CORO. */
+bool cray_pack_coroutine(struct cray_pack *p, uint64_t id, uint32_t how, const char *text,
+			 size_t text_size);
 
 /*
  * Write the block's uncompressed payload to @plain, which has CRAY_PACK_PLAIN_MAX bytes, and its

@@ -31,6 +31,11 @@ static const char *const traces_names[] = {
 	"struct.Node", "int", "", "struct Point", "void*", "std::vector<std::pair<int, char>>"
 };
 
+/* Of 24 bytes, with NULs: kind, file, function, line. */
+static const char *const traces_coroutines[] = { "reader\0dir/a.c\0function\012",
+						 "writer\0dir/b.c\0other_one\07",
+						 "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" };
+
 /*
  * Record @n of the synthetic program: any kind, any address.  Deterministic in (@seed, @n).
  * Annotations have no tickets here; a caller that needs some sets them.
@@ -69,6 +74,12 @@ static inline void traces_record(uint64_t seed, uint64_t n, struct mem_record *r
 	} else if (what < 990) {
 		r->tag = MEM_REMOVE;
 		r->address = 0x600000 + traces_random(&s) % 4096 * 64;
+	} else if (what < 993) {
+		r->kind = MEM_CORO;
+		r->value = traces_random(&s) % 100;
+		r->cause = 1 + (uint32_t)(traces_random(&s) % 3);
+		r->name = traces_coroutines[traces_random(&s) % 3];
+		r->name_size = 24;
 	} else if (what < 995) {
 		r->kind = MEM_MARK;
 		r->value = traces_random(&s);
@@ -104,6 +115,8 @@ static inline bool traces_pack(struct cray_pack *p, const struct mem_record *r)
 		return cray_pack_remove(p, r->tag, ticket, r->pc, r->address);
 	case MEM_MARK:
 		return cray_pack_mark(p, r->value, r->name, r->name_size);
+	case MEM_CORO:
+		return cray_pack_coroutine(p, r->value, r->cause, r->name, r->name_size);
 	default:
 		return cray_pack_gap(p, r->cause, r->value);
 	}
@@ -118,7 +131,7 @@ static inline bool traces_same(const struct mem_record *a, const struct mem_reco
 		return false;
 	if (mem_is_access(a))
 		return a->size == b->size && a->attr == b->attr;
-	if (a->kind == MEM_ADD || a->kind == MEM_MARK) {
+	if (a->kind == MEM_ADD || a->kind == MEM_MARK || a->kind == MEM_CORO) {
 		if (a->name_size != b->name_size || memcmp(a->name, b->name, a->name_size) != 0)
 			return false;
 	}

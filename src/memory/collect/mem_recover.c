@@ -171,7 +171,7 @@ static int count_since(struct mem_recover *r, uint32_t number, uint64_t time_ns,
 	if (!reader)
 		return err->code;
 	while ((rec = mem_reader_next(reader)))
-		*count += rec->thread == number && rec->time_ns >= time_ns;
+		*count += rec->thread == number && rec->time_ns >= time_ns && !mem_is_repeated(rec);
 	mem_reader_close(reader);
 	return 0;
 }
@@ -201,6 +201,9 @@ static void mem_put_record(struct mem_recover *r, uint32_t number, const struct 
 			fits = cray_pack_mark(p, rec->value, rec->name, rec->name_size);
 		else if (fits && rec->kind == MEM_GAP)
 			fits = cray_pack_gap(p, rec->cause, rec->value);
+		else if (fits && rec->kind == MEM_CORO)
+			fits = cray_pack_coroutine(p, rec->value, rec->cause, rec->name,
+						   rec->name_size);
 		if (!fits) {
 			cfile_block(&r->file, p);
 			cray_pack_begin(p, number, ticket ? rec->order - 1 : rec->order,
@@ -208,7 +211,7 @@ static void mem_put_record(struct mem_recover *r, uint32_t number, const struct 
 			cray_pack_weight(p, rec->weight_256);
 		}
 	} while (!fits);
-	r->result->records++;
+	r->result->records += !mem_is_repeated(rec);
 }
 
 /*
@@ -228,7 +231,7 @@ static void pass_on(struct mem_recover *r, uint32_t number, uint64_t *skip)
 		return;
 	while (unpack_next(&r->unpack, &rec)) {
 		if (*skip > 0)
-			(*skip)--;
+			*skip -= !mem_is_repeated(&rec);
 		else
 			mem_put_record(r, number, &rec);
 	}

@@ -89,7 +89,7 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 	u->fault = NULL;
 	u->nr_symbols = u->nr_sites = u->nr_records = u->nr_accesses = 0;
 	u->lost = u->left_out = 0;
-	u->nr_names = 0;
+	u->names.nr = u->coroutines.nr = 0;
 	u->here = NO_SITE;
 	u->before = u->event_pc = u->event_address = 0;
 	u->head = *head;
@@ -118,7 +118,8 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 void unpack_release(struct unpack *u)
 {
 	free(u->site);
-	free(u->names);
+	free(u->names.name);
+	free(u->coroutines.name);
 	memset(u, 0, sizeof(*u));
 }
 
@@ -218,32 +219,34 @@ static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
 
 /* ---- events -------------------------------------------------------------- */
 
-static bool unpack_keep_name(struct unpack *u, const char *text, uint32_t size)
+static bool unpack_keep_name(struct unpack *u, struct unpack_names *names, const char *text,
+			     uint32_t size)
 {
-	if (u->nr_names == u->names_size) {
-		size_t more = u->names_size ? u->names_size * 2 : 64;
-		struct unpack_name *names = realloc(u->names, more * sizeof(*names));
+	if (names->nr == names->room) {
+		size_t more = names->room ? names->room * 2 : 64;
+		struct unpack_name *name = realloc(names->name, more * sizeof(*name));
 
-		if (!names)
+		if (!name)
 			return unpack_set_error(u, "no memory for its names");
-		u->names = names;
-		u->names_size = more;
+		names->name = name;
+		names->room = more;
 	}
-	u->names[u->nr_names++] = (struct unpack_name){ text, size };
+	names->name[names->nr++] = (struct unpack_name){ text, size };
 	return true;
 }
 
-static bool unpack_name_of(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+static bool unpack_name_of(struct unpack *u, struct unpack_names *names, struct unpack_stream *body,
+			   struct mem_record *out)
 {
 	uint64_t number, size;
 
 	if (!unpack_varint(body, &number))
 		return unpack_set_error(u, "an event without its name");
-	if (number > u->nr_names)
+	if (number > names->nr)
 		return unpack_set_error(u, "a name that it does not have");
 	if (number) {
-		out->name = u->names[number - 1].text;
-		out->name_size = u->names[number - 1].size;
+		out->name = names->name[number - 1].text;
+		out->name_size = names->name[number - 1].size;
 		return true;
 	}
 	if (!unpack_varint(body, &size) || size > CRAY_NAME_MAX ||
@@ -252,7 +255,7 @@ static bool unpack_name_of(struct unpack *u, struct unpack_stream *body, struct 
 	out->name = (const char *)body->at;
 	out->name_size = (uint32_t)size;
 	body->at += size;
-	return unpack_keep_name(u, out->name, out->name_size);
+	return unpack_keep_name(u, names, out->name, out->name_size);
 }
 
 static bool thread_event(struct unpack *u, struct unpack_stream *body)
@@ -311,7 +314,7 @@ static bool unpack_add_event(struct unpack *u, struct unpack_stream *body, struc
 		return unpack_set_error(u, "an annotation without its size");
 	out->elem_size = (uint32_t)size;
 	out->elem_count = (uint32_t)count;
-	return unpack_name_of(u, body, out);
+	return unpack_name_of(u, &u->names, body, out);
 }
 
 static bool gap_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
@@ -328,6 +331,17 @@ static bool gap_event(struct unpack *u, struct unpack_stream *body, struct mem_r
 	out->cause = (uint32_t)cause;
 	out->value = count;
 	return true;
+}
+
+static bool coroutine_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+{
+	uint64_t how;
+
+	out->kind = MEM_CORO;
+	if (!unpack_varint(body, &out->value) || !unpack_varint(body, &how) || how > UINT32_MAX)
+		return unpack_set_error(u, "a coroutine without its id");
+	out->cause = (uint32_t)how;
+	return unpack_name_of(u, &u->coroutines, body, out);
 }
 
 /* Decode the next event.  *@is_record: the event is a record in *@out.  False: a fault. */
@@ -357,10 +371,12 @@ static bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_reco
 	case CRAY_EV_MARK:
 		out->kind = MEM_MARK;
 		return unpack_varint(&body, &out->value)
-			       ? unpack_name_of(u, &body, out)
+			       ? unpack_name_of(u, &u->names, &body, out)
 			       : unpack_set_error(u, "a mark without its value");
 	case CRAY_EV_GAP:
 		return gap_event(u, &body, out);
+	case CRAY_EV_CORO:
+		return coroutine_event(u, &body, out);
 	}
 	*is_record = false;
 	if (code == CRAY_EV_THREAD)

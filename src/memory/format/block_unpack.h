@@ -21,6 +21,11 @@ struct unpack_name {
 	uint32_t size;
 };
 
+struct unpack_names {
+	struct unpack_name *name;
+	size_t nr, room;
+};
+
 /* A stream of bytes; `at` never passes `end`. */
 struct unpack_stream {
 	const uint8_t *at, *end;
@@ -37,8 +42,7 @@ struct unpack {
 	uint64_t before, order, time_ns, event_pc, event_address;
 	uint32_t thread, weight_256;
 	bool many_threads;
-	struct unpack_name *names;
-	size_t nr_names, names_size;
+	struct unpack_names names, coroutines; /* with numbers of their own */
 	struct cray_block head;
 	const char *fault; /* description of the fault; NULL: none */
 };

@@ -20,8 +20,9 @@ enum mem_kind {
 	MEM_REMOVE = 3, /* type annotation removed */
 	MEM_MARK = 4,   /* a mark of the program; not in raw traces */
 	MEM_GAP = 5,    /* accesses are missing here; not in raw traces */
+	MEM_CORO = 6,   /* the thread runs another coroutine from here on; not in raw traces */
 };
-#define MEM_KINDS 6
+#define MEM_KINDS 7
 
 struct mem_record {
 	uint8_t kind;    /* enum mem_kind */
@@ -33,11 +34,11 @@ struct mem_record {
 	uint64_t pc;      /* 0: not known */
 	uint64_t order;   /* number of annotations, docs/memory-format.md; 0 in raw traces */
 	uint64_t time_ns; /* 0: not known */
-	uint64_t value;   /* gap: number of missing records; mark: its value */
+	uint64_t value;   /* gap: number of missing records; mark: its value; coroutine: its id */
 	uint32_t elem_size, elem_count; /* MEM_ADD */
-	uint32_t cause;                 /* gap: CRAY_GAP_* */
+	uint32_t cause;                 /* gap: CRAY_GAP_*; coroutine: CRAY_CORO_* */
 	uint32_t weight_256;            /* accesses that an access stands for, in 1/256 */
-	const char *name;               /* MEM_ADD: the type; mark: the text.  Without a NUL */
+	const char *name;               /* MEM_ADD: the type; mark, coroutine: the text.  No NUL */
 	uint32_t name_size;
 	bool has_ticket; /* annotations: @order is a unique ticket */
 };
@@ -54,6 +55,12 @@ struct mem_access {
 static inline bool mem_is_access(const struct mem_record *r)
 {
 	return r->kind <= MEM_WRITE;
+}
+
+/* True if it only repeats, at the start of a block, which coroutine runs. */
+static inline bool mem_is_repeated(const struct mem_record *r)
+{
+	return r->kind == MEM_CORO && (r->cause & CRAY_CORO_CAUSE) == CRAY_CORO_CONTINUED;
 }
 
 /* True if the raw format has a record for it. */

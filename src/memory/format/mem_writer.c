@@ -79,6 +79,7 @@ static int put_raw(struct mem_writer *w, const struct mem_record *r)
 	w->missing.pcs += mem_is_access(r) && r->pc;
 	w->missing.attrs += mem_is_access(r) && r->attr;
 	w->missing.marks += r->kind == MEM_MARK;
+	w->missing.coroutines += r->kind == MEM_CORO && !mem_is_repeated(r);
 	w->missing.gaps += r->kind == MEM_GAP;
 	if (r->kind == MEM_GAP)
 		*(r->cause < CRAY_GAP_SAMPLED ? &w->missing.lost
@@ -180,6 +181,8 @@ static bool pack_record(struct mem_writer *w, const struct mem_record *r)
 		return cray_pack_remove(p, r->tag, ticket, r->pc, r->address);
 	case MEM_MARK:
 		return cray_pack_mark(p, r->value, r->name, r->name_size);
+	case MEM_CORO:
+		return cray_pack_coroutine(p, r->value, r->cause, r->name, r->name_size);
 	default:
 		return cray_pack_gap(p, r->cause, r->value);
 	}

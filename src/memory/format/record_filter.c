@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[MEM_KINDS] = {
-	"read", "write", "add", "remove", "mark", "gap"
-};
+static const char *const kind_names[MEM_KINDS] = { "read", "write", "add", "remove",
+						   "mark", "gap",   "coro" };
 
 const char *mem_kind_name(unsigned kind)
 {

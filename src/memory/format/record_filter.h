@@ -42,7 +42,7 @@ bool mem_select_wants(struct mem_select *s, const struct mem_record *r,
 
 void mem_select_release(struct mem_select *s);
 
-/* "read", "write", "add", "remove", "mark", "gap" */
+/* "read", "write", "add", "remove", "mark", "gap", "coro" */
 const char *mem_kind_name(unsigned kind);
 
 #endif

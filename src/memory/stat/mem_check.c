@@ -110,6 +110,9 @@ static int check_event(struct mem_check *c, struct mem_check_thread *t,
 	case MEM_MARK:
 		c->marks++;
 		return 0;
+	case MEM_CORO:
+		c->resumes += (rec->cause & CRAY_CORO_CAUSE) == CRAY_CORO_RESUMED;
+		return 0;
 	default:
 		c->gaps++;
 		c->lost_unknown |= rec->value == 0;
