@@ -43,6 +43,7 @@
 #ifndef COROTRACER_COROTRACER_H
 #define COROTRACER_COROTRACER_H
 
+#include <corotracer/memory_hook.h>
 #include <corotracer/probe.h>
 
 #ifdef __cplusplus
@@ -172,6 +173,13 @@ static inline int corotracer__is_open(const struct corotracer_coro *co)
 	       (co->probe.life || co->probe.station || co->probe.last_ns);
 }
 
+/*
+ * For the memory runtime, in files that are compiled for it; else nothing.  After the resume and
+ * before the suspend: the accesses of the SDK do not count as the coroutine's.
+ */
+#define COROTRACER__STAMP(what, co, about) \
+	CTP_MEMORY_STAMP((what), &(co)->probe, &corotracer__request.gate, (about))
+
 static inline uint32_t corotracer__site_id(const struct ctp_session *s,
 					   struct corotracer_site *site)
 {
@@ -185,6 +193,7 @@ static inline uint32_t corotracer__site_id(const struct ctp_session *s,
 /* The coroutine gives up its thread.  @addr is the address where it will continue, or its frame. */
 static inline void corotracer_suspend(struct corotracer_coro *co, const void *addr)
 {
+	COROTRACER__STAMP(CTP_MEMORY_SUSPENDED, co, NULL);
 	if (corotracer__is_open(co))
 		ctp_suspend(&co->probe, &corotracer__thread, corotracer__session(),
 			    (uint64_t)(uintptr_t)addr, 0, CTP_REASON_UNKNOWN);
@@ -194,6 +203,7 @@ static inline void corotracer_suspend(struct corotracer_coro *co, const void *ad
 static inline void corotracer_suspend_at(struct corotracer_coro *co, const void *addr,
 					 struct corotracer_site *site, uint32_t reason)
 {
+	COROTRACER__STAMP(CTP_MEMORY_SUSPENDED, co, site);
 	if (corotracer__is_open(co))
 		ctp_suspend(&co->probe, &corotracer__thread, corotracer__session(),
 			    (uint64_t)(uintptr_t)addr,
@@ -208,6 +218,7 @@ static inline void corotracer_suspend_on(struct corotracer_coro *co, const void 
 					 struct corotracer_site *site, uint32_t reason,
 					 uint64_t resource)
 {
+	COROTRACER__STAMP(CTP_MEMORY_SUSPENDED, co, site);
 	if (corotracer__is_open(co))
 		ctp_suspend_on(&co->probe, &corotracer__thread, corotracer__session(),
 			       (uint64_t)(uintptr_t)addr,
@@ -222,6 +233,7 @@ static inline void corotracer_resume(struct corotracer_coro *co)
 {
 	if (corotracer__is_open(co))
 		ctp_resume(&co->probe, &corotracer__thread, corotracer__session());
+	COROTRACER__STAMP(CTP_MEMORY_RESUMED, co, NULL);
 }
 
 /*
@@ -231,9 +243,11 @@ static inline void corotracer_resume(struct corotracer_coro *co)
 static inline void corotracer_switch(struct corotracer_coro *from, const void *addr,
 				     struct corotracer_coro *to)
 {
+	COROTRACER__STAMP(CTP_MEMORY_SUSPENDED, from, NULL);
 	if (corotracer__is_open(from) || corotracer__is_open(to))
 		ctp_switch(&from->probe, &to->probe, &corotracer__thread, corotracer__session(),
 			   (uint64_t)(uintptr_t)addr, 0, CTP_REASON_UNKNOWN);
+	COROTRACER__STAMP(CTP_MEMORY_RESUMED, to, NULL);
 }
 
 #ifdef __cplusplus

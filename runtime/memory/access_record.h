@@ -56,6 +56,9 @@ struct crt_thread {
 	uint32_t generation; /* of the session whose slot it has */
 	uint32_t tries;      /* accesses until the next search for a free slot */
 	uint32_t ending;     /* thread-exit hook is set */
+	uint32_t stamp_due;  /* 1: the stream lacks which coroutine runs: coroutine_stamp.h */
+	struct crt_coroutine *running; /* NULL: none */
+	uint64_t running_id;           /* of it */
 };
 extern __thread struct crt_thread crt_self __attribute__((visibility("hidden")));
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "container.h"
+#include "coroutine_stamp.h"
 #include "trace_session.h"
 #include "sys.h"
 
@@ -134,6 +135,7 @@ static bool recorder_attach(struct crt_thread *t)
 	t->number = 0;
 	t->open = 0;
 	t->generation = crt_session.generation;
+	t->stamp_due = t->running != NULL;
 	if (end_key_made)
 		pthread_setspecific(end_key, t);
 	return true;
@@ -168,6 +170,34 @@ static uint64_t order_now(const struct crt_thread *t)
 	return t->ticket && order >= t->ticket ? t->ticket - 1 : order;
 }
 
+/* Fill the units of a header with a payload; the header last: it makes the units a record. */
+static void recorder_fill_payload(uint64_t at, unsigned code, uint64_t w0, uint64_t low,
+				  const uint8_t *bytes, uint32_t size)
+{
+	uint32_t words = (size + 7) / 8, i;
+
+	crt_fill(at + CRW_UNIT, size, CRW_W1(CRW_DATA, 1 + words));
+	for (i = 0; i < words; i++) {
+		uint64_t word = 0;
+		uint32_t n = size - 8 * i < 8 ? size - 8 * i : 8;
+
+		__builtin_memcpy(&word, bytes + 8 * (size_t)i, n);
+		crt_fill(at + (2 + (uint64_t)i) * CRW_UNIT, word, CRW_W1(CRW_DATA, words - i));
+	}
+	crt_fill(at, w0, CRW_W1(code, low));
+}
+
+/* A stamp was lost, or the thread has another slot: record which coroutine runs. */
+static void note_coroutine(struct crt_thread *t)
+{
+	uint8_t bytes[CRT_STAMP_MAX];
+	uint32_t size = crt_stamp_text(t, CRAY_CORO_RETURNED, bytes);
+
+	t->stamp_due = 0;
+	recorder_fill_payload(t->cur, CRW_CORO, t->running_id, crt_now(), bytes, size);
+	t->cur += (2 + (uint64_t)(size + 7) / 8) * CRW_UNIT;
+}
+
 static void begin_chunk(struct crt_thread *t)
 {
 	const struct crw_region *r = &crt_session.region;
@@ -185,6 +215,8 @@ static void begin_chunk(struct crt_thread *t)
 	t->cur = (uint64_t)(uintptr_t)(chunk + sizeof(*head));
 	t->open = 1;
 	note_gaps(t);
+	if (t->stamp_due && crt_session.coroutines)
+		note_coroutine(t);
 }
 
 /* Seal a full chunk and begin the next one.  Signals are blocked. */
@@ -455,12 +487,32 @@ bool crt_put_long(unsigned code, uint64_t w0, uint64_t pc, const void *a, uint32
 	return crt_put(units, 2 + words);
 }
 
+bool crt_put_payload(unsigned code, uint64_t w0, uint64_t low, const uint8_t *bytes, uint32_t size)
+{
+	struct crt_thread *t = &crt_self;
+	uint64_t at;
+
+	if (!__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED))
+		return false;
+	if (t->slot && t->generation != crt_session.generation)
+		crt_thread_forget();
+	at = catch_up(t) ? recorder_reserve(t, 2 + (size + 7) / 8) : 0;
+	if (at)
+		recorder_fill_payload(at, code, w0, low, bytes, size);
+	return at != 0;
+}
+
+/* The coroutine stays: the thread still runs it, for example in a child of fork. */
 void crt_thread_forget(void)
 {
 	struct crt_thread *t = &crt_self;
+	struct crt_coroutine *running = t->running;
+	uint64_t id = t->running_id;
 
 	__builtin_memset(t, 0, sizeof(*t));
 	t->cur = CRT_OVER;
+	t->running = running;
+	t->running_id = id;
 }
 
 void crt_thread_end(void)

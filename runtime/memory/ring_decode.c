@@ -112,6 +112,33 @@ static uint32_t ring_decode_clip(uint64_t v)
 	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
+static bool ring_decode_stamp(struct crw_feed *f, struct cray_pack *p, uint64_t order,
+			      uint64_t time_ns);
+
+/* The thread runs another coroutine.  False: the packer is full. */
+static bool ring_decode_coroutine(struct crw_feed *f, struct cray_pack *p, uint64_t id,
+				  uint64_t time_ns, const uint8_t *bytes, uint32_t size)
+{
+	uint32_t how = ring_decode_clip(ring_decode_word(bytes));
+
+	/* If one of the two does not fit, both are decoded again for the next block. */
+	if (!ring_decode_stamp(f, p, f->order, time_ns) ||
+	    !cray_pack_coroutine(p, id, how, (const char *)bytes + 8, size - 8))
+		return false;
+	f->coroutine = id;
+	f->coroutine_how = (how & ~(uint32_t)CRAY_CORO_CAUSE) | CRAY_CORO_CONTINUED;
+	f->coroutine_size = size - 8;
+	__builtin_memcpy(f->coroutine_text, bytes + 8, size - 8);
+	return true;
+}
+
+void crw_feed_coroutine(const struct crw_feed *f, struct cray_pack *p)
+{
+	if (f->coroutine_how)
+		cray_pack_coroutine(p, f->coroutine, f->coroutine_how, f->coroutine_text,
+				    f->coroutine_size);
+}
+
 /* Headers with a payload.  Returns the units used; 0: the packer is full; ~0: corrupt. */
 static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct crw_unit *units,
 			 uint32_t nr)
@@ -143,6 +170,12 @@ static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct c
 		break;
 	case CRW_MARK:
 		if (!cray_pack_mark(p, u.w0, (const char *)bytes, size))
+			return 0;
+		break;
+	case CRW_CORO:
+		if (size < 8)
+			return ~0u;
+		if (!ring_decode_coroutine(f, p, u.w0, pc, bytes, size))
 			return 0;
 		break;
 	default: /* CRW_MODULE, CRW_FACT */
@@ -247,6 +280,7 @@ static uint32_t ring_decode_closer(struct crw_feed *f, struct cray_pack *p,
 	case CRW_ADD:
 	case CRW_REMOVE:
 	case CRW_MARK:
+	case CRW_CORO:
 	case CRW_MODULE:
 	case CRW_FACT:
 		return long_one(f, p, units, nr);

@@ -32,6 +32,11 @@ struct crw_feed {
 
 	uint64_t told_full, told_sampled, told_filtered; /* accesses counted in gaps so far */
 
+	/* The last CRW_CORO, for the next block: how is 0 before the first one. */
+	uint64_t coroutine;
+	uint32_t coroutine_how, coroutine_size;
+	char coroutine_text[CRW_PAYLOAD_MAX];
+
 	/*
 	 * Called for CRW_MODULE and CRW_FACT (@w0: the key), which are not part of blocks; may be
 	 * NULL.
@@ -40,6 +45,9 @@ struct crw_feed {
 		      uint32_t size);
 	void *context;
 };
+
+/* In an empty block, before units: repeat which coroutine runs.  Without one so far: nothing. */
+void crw_feed_coroutine(const struct crw_feed *f, struct cray_pack *p);
 
 /* Pass units of @run to @p.  Returns how many are done; fewer than run->nr: finish the block. */
 uint32_t crw_feed(struct crw_feed *f, struct cray_pack *p, const struct crw_taken *run);

@@ -61,6 +61,8 @@ bool crw_job_pack(struct crw_job *job, struct cray_pack *p)
 	cray_pack_init(p);
 	cray_pack_begin(p, job->thread, feed->order, feed->time_ns);
 	cray_pack_weight(p, feed->weight_256);
+	if (feed->piece_left)
+		crw_feed_coroutine(feed, p);
 	crw_feed(feed, p, &run); /* the rest of a range that did not fit into the last block */
 	if (feed->piece_left)
 		return true;
@@ -69,6 +71,8 @@ bool crw_job_pack(struct crw_job *job, struct cray_pack *p)
 			job->cursor.begun = 0;
 			return true;
 		}
+		if (cray_pack_empty(p))
+			crw_feed_coroutine(feed, p);
 		used = crw_feed(feed, p, &run);
 		crw_give_back(job->region, &job->view, &job->cursor, used);
 		if (used < run.nr || feed->piece_left)

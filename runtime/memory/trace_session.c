@@ -169,6 +169,7 @@ static void session_begin(bool child)
 		if (!crt_alone_begin(child))
 			return;
 	}
+	s->coroutines = (s->region.header->features & CRW_FEATURE_CORO) != 0;
 	if (!trace_session_enter())
 		return;
 	__atomic_store_n(&crt_state.session, 1, __ATOMIC_RELAXED);

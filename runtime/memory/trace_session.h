@@ -25,6 +25,7 @@ struct crt_session {
 	uint32_t drop;        /* 1: accesses are lost when the ring is full */
 	uint32_t guarded;     /* 1: every access takes the slow path, for bursts or regions */
 	uint32_t silent;      /* 1: the consumer's end was reported */
+	uint32_t coroutines;  /* 1: the consumer knows CRW_CORO */
 	uint64_t live_size;   /* bytes mapped at region.base */
 	char live_path[128];  /* the region's file if this process created it; else empty */
 };
@@ -46,6 +47,11 @@ bool crt_put(const struct crw_unit *units, uint32_t nr);
 /* Record a header with a payload in two parts of together at most CRW_PAYLOAD_MAX bytes. */
 bool crt_put_long(unsigned code, uint64_t w0, uint64_t pc, const void *a, uint32_t a_size,
 		  const void *b, uint32_t b_size);
+/*
+ * Record a header with a payload of at most CRW_PAYLOAD_MAX bytes.  Needs less stack than
+ * crt_put_long(): coroutines may have small stacks.
+ */
+bool crt_put_payload(unsigned code, uint64_t w0, uint64_t low, const uint8_t *bytes, uint32_t size);
 /* End recording in the calling thread: its slot may be drained. */
 void crt_thread_end(void);
 /* In a child of fork: drop the slot, which belongs to the parent's thread. */

@@ -87,6 +87,8 @@
 
 enum { CRW_BLOCK = 0, CRW_DROP = 1 }; /* crw_header.on_full */
 
+#define CRW_FEATURE_CORO 1u /* crw_header.features: CRW_CORO units */
+
 struct crw_header {
 	uint64_t magic;   /* [shared] CRW_MAGIC, stored last (mem-G) */
 	uint32_t version; /* CRW_VERSION */
@@ -102,7 +104,8 @@ struct crw_header {
 	uint32_t on_full;      /* CRW_BLOCK or CRW_DROP */
 	uint32_t consumer_pid; /* 0: the consumer is the program itself */
 	uint64_t start_ns;     /* CLOCK_MONOTONIC */
-	uint8_t reserved[48];
+	uint32_t features;     /* CRW_FEATURE_*: units that the consumer knows */
+	uint8_t reserved[44];
 
 	/* A separate cache line: written at run time. */
 	uint32_t asleep;       /* [shared] consumer: about to wait for the bell (mem-C) */
@@ -207,12 +210,14 @@ enum {
 	CRW_FACT = CRW_CTL(8),    /* w0: key, CRAY_FACT_*; low: 1; P: bytes */
 	CRW_EXTENT = CRW_CTL(9),  /* w0: bytes; low: 1, plus 2 for memcpy and similar functions */
 	CRW_WEIGHT = CRW_CTL(10), /* w0: weight_256 from here on; low: 1 */
+	CRW_CORO = CRW_CTL(11),   /* w0: coroutine; low: CLOCK_MONOTONIC ns; P: how, text */
 };
 
 /*
  * w0 of a payload's first DATA unit is its length in bytes; the bytes follow in further DATA
  * units, the last one padded with zeros.  ADD: u64 order, u64 element size, u64 count, then the
- * name up to the end.  REMOVE: u64 order.  A payload has at most CRW_PAYLOAD_MAX bytes.
+ * name up to the end.  REMOVE: u64 order.  CORO: u64 how (CRAY_CORO_*), then the text up to the
+ * end.  A payload has at most CRW_PAYLOAD_MAX bytes.
  */
 #define CRW_PAYLOAD_MAX        2048u
 #define CRW_NAME_MAX           (CRW_PAYLOAD_MAX - 24u)
@@ -236,6 +241,7 @@ CRW_FIELD(crw_header, rings_at, 48, 8);
 CRW_FIELD(crw_header, size, 56, 8);
 CRW_FIELD(crw_header, on_full, 64, 4);
 CRW_FIELD(crw_header, consumer_pid, 68, 4);
+CRW_FIELD(crw_header, features, 80, 4);
 CRW_FIELD(crw_header, asleep, 128, 4);
 CRW_FIELD(crw_header, bell, 132, 4);
 CRW_FIELD(crw_header, closed, 136, 4);

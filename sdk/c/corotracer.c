@@ -72,8 +72,16 @@ uint32_t corotracer__site(struct corotracer_site *site)
 	return id;
 }
 
-int corotracer_begin_at(struct corotracer_coro *co, const char *name,
-			const struct corotracer_coro *parent, struct corotracer_site *site)
+/* For the memory runtime, if the program has it: see corotracer/memory_hook.h. */
+static void corotracer_stamp(uint32_t what, const struct corotracer_coro *co, const void *about)
+{
+	if (cacheray_coroutine)
+		cacheray_coroutine(what, &co->probe, corotracer_id(co), about);
+}
+
+static int corotracer_begin_traced(struct corotracer_coro *co, const char *name,
+				   const struct corotracer_coro *parent,
+				   struct corotracer_site *site)
 {
 	struct ctp_session *s;
 	uint64_t parent_id;
@@ -95,6 +103,15 @@ int corotracer_begin_at(struct corotracer_coro *co, const char *name,
 		       : -ENOSPC;
 }
 
+int corotracer_begin_at(struct corotracer_coro *co, const char *name,
+			const struct corotracer_coro *parent, struct corotracer_site *site)
+{
+	int rc = corotracer_begin_traced(co, name, parent, site);
+
+	corotracer_stamp(CTP_MEMORY_CREATED, co, name ? name : site ? site->function : NULL);
+	return rc;
+}
+
 int corotracer_begin(struct corotracer_coro *co, const char *name)
 {
 	return corotracer_begin_at(co, name, NULL, NULL);
@@ -102,12 +119,14 @@ int corotracer_begin(struct corotracer_coro *co, const char *name)
 
 void corotracer_finish(struct corotracer_coro *co, uint32_t flags)
 {
+	corotracer_stamp(CTP_MEMORY_ENDED, co, NULL);
 	if (corotracer__is_open(co))
 		ctp_probe_done(&co->probe, &corotracer__thread, corotracer__session(), flags);
 }
 
 void corotracer_end(struct corotracer_coro *co)
 {
+	corotracer_stamp(CTP_MEMORY_DESTROYED, co, NULL);
 	if (corotracer__is_open(co))
 		ctp_probe_end(&co->probe, &corotracer__thread, corotracer__session(), 0);
 	else

@@ -156,6 +156,16 @@ void enter_handle(Coro *c, const PromiseMixin *tracer, std::coroutine_handle<Pro
 	c->entered = true;
 }
 
+/* For the memory runtime: @c is about to suspend at @where. */
+template <class Promise>
+void memory_suspend([[maybe_unused]] const Coro *c,
+		    [[maybe_unused]] const std::source_location &where)
+{
+	memory_stamp(CTP_MEMORY_SUSPENDED | CTP_MEMORY_CPP |
+			     (holds_thread<Promise>() ? 0 : CTP_MEMORY_LOOSE),
+		     c, site_key(where));
+}
+
 /* Calls @undo if await_suspend() throws: then the coroutine continues. */
 template <class Undo> struct OnThrow {
 	Undo undo;
@@ -214,6 +224,7 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 		detail::Coro *c = detail::coro_of(tracer);
 
 		frame = h.address();
+		detail::memory_suspend<Promise>(c, where);
 		if (ctp_likely(!detail::is_open(c)))
 			return suspend_untraced<Result>(h);
 		c->holds = detail::holds_thread<Promise>();
@@ -231,6 +242,8 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 	{
 		if (frame && detail::is_open(detail::coro_of(tracer)))
 			detail::write_resume(detail::coro_of(tracer), frame);
+		if (frame)
+			detail::memory_stamp(CTP_MEMORY_RESUMED, detail::coro_of(tracer));
 		return awaiter().await_resume();
 	}
 
@@ -258,13 +271,25 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 	template <class Result, class Promise>
 	Result suspend_untraced(std::coroutine_handle<Promise> h)
 	{
+		detail::OnThrow stays([c = detail::coro_of(tracer)] {
+			detail::memory_stamp(CTP_MEMORY_STAYED, c);
+		});
+
 		if constexpr (std::is_same_v<Result, bool>) {
-			if (awaiter().await_suspend(detail::handle_for<Awaiter>(h)))
+			if (awaiter().await_suspend(detail::handle_for<Awaiter>(h))) {
+				stays.armed = false;
 				return true;
+			}
 			frame = nullptr; /* it did not suspend */
 			return false;
+		} else if constexpr (std::is_void_v<Result>) {
+			awaiter().await_suspend(detail::handle_for<Awaiter>(h));
+			stays.armed = false;
 		} else {
-			return awaiter().await_suspend(detail::handle_for<Awaiter>(h));
+			auto next = awaiter().await_suspend(detail::handle_for<Awaiter>(h));
+
+			stays.armed = false;
+			return next;
 		}
 	}
 
@@ -298,7 +323,10 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 	{
 		detail::Perhaps p = detail::write_perhaps(c, detail::resume_function(frame), where,
 							  why());
-		detail::OnThrow not_at_all([&p, c] { detail::perhaps_retract(p, c); });
+		detail::OnThrow not_at_all([&p, c] {
+			detail::perhaps_retract(p, c);
+			detail::memory_stamp(CTP_MEMORY_STAYED, c);
+		});
 
 		/* From here on the frame must not be accessed, unless the result is false. */
 		if (!awaiter().await_suspend(detail::handle_for<Awaiter>(h))) {
@@ -320,8 +348,10 @@ template <class Inner> struct TracedInitial : TracedAwaiter<Inner> {
 	decltype(auto)
 	await_resume() noexcept(noexcept(std::declval<TracedAwaiter<Inner> &>().await_resume()))
 	{
-		if (!this->frame)
+		if (!this->frame) {
 			detail::start(detail::coro_of(this->tracer));
+			detail::memory_stamp(CTP_MEMORY_RESUMED, detail::coro_of(this->tracer));
+		}
 		return TracedAwaiter<Inner>::await_resume();
 	}
 };

@@ -27,6 +27,7 @@
 #define COROTRACER_CPP_EVENTS_H
 
 #include <corotracer/cpp/site.h>
+#include <corotracer/memory_hook.h>
 #include <corotracer/cpp/state.h>
 #include <corotracer/cpp/wait.h>
 
@@ -89,6 +90,16 @@ inline uint64_t resume_function(const void *frame)
 inline bool is_open(const Coro *c)
 {
 	return gate_is_open() && (c->my_station || c->my_station.last_ns);
+}
+
+/*
+ * For the memory runtime, in files that are compiled for it; else nothing.  Not part of the events
+ * below: they are skipped without a collector.
+ */
+inline void memory_stamp([[maybe_unused]] uint32_t what, [[maybe_unused]] const Coro *c,
+			 [[maybe_unused]] const void *about = nullptr)
+{
+	CTP_MEMORY_STAMP(what, &c->my_station, &request.gate, about);
 }
 
 /* ---- the current coroutine -------------------------------------------------- */
@@ -412,6 +423,7 @@ CTP_CPP_HIDDEN void suspend_threw(const Left &left, Coro *c)
 	leave_not(left);
 	c->event_count++;
 	ctp_resume(&c->my_station, &self()->ctp, session());
+	memory_stamp(CTP_MEMORY_STAYED, c);
 }
 
 /* A resume with an address, from write_trace(). */
@@ -442,8 +454,8 @@ template <class = void> CTP_CPP_EVENT void write_by_hand(Coro *c, uint64_t addr,
 
 /* ---- create and end ----------------------------------------------------------------- */
 
-CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
-			  std::source_location where)
+CTP_CPP_HIDDEN void begin_traced(Coro *c, const void *promise, const char *name,
+				 std::source_location where)
 {
 	Thread &t = *self();
 	ctp_session *s;
@@ -469,9 +481,22 @@ CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 						ctp_load_relaxed(&c->my_station.life->id) };
 }
 
+CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
+			  std::source_location where)
+{
+	[[maybe_unused]] const char *said = name ? name : self()->birth_name;
+
+	begin_traced(c, promise, name, where);
+	if (said || !site_key(where))
+		memory_stamp(CTP_MEMORY_CREATED, c, said);
+	else
+		memory_stamp(CTP_MEMORY_CREATED | CTP_MEMORY_CPP, c, where.function_name());
+}
+
 /* The coroutine has returned or was cancelled; its frame still exists. */
 template <class = void> CTP_CPP_LEAVE Left finish(Coro *c, uint32_t flags)
 {
+	memory_stamp(CTP_MEMORY_ENDED, c);
 	if (c->my_station)
 		ctp_probe_done(&c->my_station, &self()->ctp, session(), flags);
 	return leave_begin(c, 0);

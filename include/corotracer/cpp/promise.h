@@ -57,6 +57,7 @@ class PromiseMixin : private detail::Coro
 
 	~PromiseMixin()
 	{
+		detail::memory_stamp(CTP_MEMORY_DESTROYED, this);
 		if (detail::is_open(this))
 			detail::end(this);
 	}
@@ -114,8 +115,12 @@ class PromiseMixin : private detail::Coro
 	 */
 	void write_trace(uint64_t addr, bool is_active)
 	{
+		if (!is_active)
+			detail::memory_stamp(CTP_MEMORY_SUSPENDED, this);
 		if (detail::is_open(this))
 			detail::write_by_hand(this, addr, is_active);
+		if (is_active)
+			detail::memory_stamp(CTP_MEMORY_RESUMED, this);
 	}
 
 	/*
