@@ -46,6 +46,13 @@ void mem_sim_print_thread_id(struct printer *p, const char *key, const char *fmt
 /* Misses by type, field and source line; nothing if r->blame is NULL. */
 void mem_sim_print_blame(struct printer *p, const struct mem_sim_result *r);
 
+/* The counts of one row of mem_sim_print_blame(). */
+void mem_sim_print_counts(struct printer *p, const struct mem_sim_result *r,
+			  const struct blame_counts *n);
+
+/* Misses by kind of coroutine and await site; nothing in text if the trace has no coroutines. */
+void mem_sim_print_coroutines(struct printer *p, const struct mem_sim_result *r);
+
 void mem_sim_print_sharing(struct printer *p, const struct mem_sim_result *r);
 
 /* ---- parts for the page (mem_sim_page.c), in JSON only ------------------------------ */
@@ -68,6 +75,12 @@ void mem_sim_page_data(struct printer *p, const struct mem_sim_result *r,
 /* True if @field is shown even without accesses: it is a leaf of the type. */
 bool mem_sim_page_has_field(const struct mem_sim_result *r, const struct blame_owner *o,
 			    uint32_t field);
+
+/* The rows of mem_sim_blame_csv() about coroutines. */
+void mem_sim_csv_coroutines(const struct mem_sim_result *r);
+/* One row of that table; @more: what follows the counts. */
+void mem_sim_csv_row(const struct mem_sim_result *r, const char *by, const char *name,
+		     const char *part, const struct blame_counts *n, const char *more);
 
 /* Round a count of blame, which is in units of 1/256. */
 uint64_t mem_sim_whole(uint64_t in_256);

@@ -39,8 +39,8 @@ static void blame_print_misses(struct printer *p, const struct sim_config *c,
 	print_list_end(p);
 }
 
-static void blame_print_counts(struct printer *p, const struct mem_sim_result *r,
-			       const struct blame_counts *n)
+void mem_sim_print_counts(struct printer *p, const struct mem_sim_result *r,
+			  const struct blame_counts *n)
 {
 	const struct sim_config *c = sim_config_of(r->sim);
 
@@ -75,7 +75,7 @@ static void blame_print_field(struct printer *p, const struct mem_sim_result *r,
 	print_name(p, "name", 34, blame_field_name(r->blame, o, i));
 	if (r->page_title)
 		mem_sim_page_field(p, r, o, i);
-	blame_print_counts(p, r, &o->fields[i].counts);
+	mem_sim_print_counts(p, r, &o->fields[i].counts);
 	print_row_end(p);
 }
 
@@ -142,7 +142,7 @@ static void blame_print_owners(struct printer *p, const struct mem_sim_result *r
 		print_object(p, NULL);
 		print_name(p, "name", 36, known->name);
 		print_count(p, "size", NULL, known->size);
-		blame_print_counts(p, r, &list[i]->counts);
+		mem_sim_print_counts(p, r, &list[i]->counts);
 		print_text(p, "\n");
 		if (p->is_json)
 			blame_json_fields(p, r, list[i]);
@@ -196,7 +196,7 @@ static void blame_print_sites(struct printer *p, const struct mem_sim_result *r)
 		print_string(p, "function", s->function);
 		print_string(p, "module", s->module);
 		print_address(p, "pc", NULL, s->pc);
-		blame_print_counts(p, r, &s->counts);
+		mem_sim_print_counts(p, r, &s->counts);
 		if (r->page_title)
 			mem_sim_page_data(p, r, s);
 		print_row_end(p);
@@ -217,6 +217,7 @@ void mem_sim_print_blame(struct printer *p, const struct mem_sim_result *r)
 		return;
 	blame_print_owners(p, r);
 	blame_print_sites(p, r);
+	mem_sim_print_coroutines(p, r);
 	print_list(p, "problems");
 	for (i = 0; (what = blame_problem(r->blame, i)); i++) {
 		if (p->is_json)

@@ -59,8 +59,8 @@ static void csv_text(const struct mem_sim_result *r, const char *text)
 	putchar(',');
 }
 
-static void csv_blame_row(const struct mem_sim_result *r, const char *by, const char *name,
-			  const char *part, const struct blame_counts *n)
+void mem_sim_csv_row(const struct mem_sim_result *r, const char *by, const char *name,
+		     const char *part, const struct blame_counts *n, const char *more)
 {
 	const struct sim_config *c = sim_config_of(r->sim);
 	uint32_t k;
@@ -74,7 +74,7 @@ static void csv_blame_row(const struct mem_sim_result *r, const char *by, const 
 		printf(",%llu", (unsigned long long)mem_sim_whole(n->misses[k]));
 	for (k = 0; k < SIM_CLASSES; k++)
 		printf(",%llu", (unsigned long long)mem_sim_whole(n->by_class[k]));
-	printf(",%llu\n", (unsigned long long)mem_sim_whole(n->false_sharing));
+	printf(",%llu,%s\n", (unsigned long long)mem_sim_whole(n->false_sharing), more);
 }
 
 void mem_sim_blame_csv(const struct mem_sim_result *r)
@@ -89,16 +89,16 @@ void mem_sim_blame_csv(const struct mem_sim_result *r)
 	fputs("by,name,part,reads,writes", stdout);
 	for (j = 0; j < c->nr_levels; j++)
 		printf(",misses_%u", j + 1);
-	puts(",cold,capacity,conflict,coherence,false_sharing");
+	puts(",cold,capacity,conflict,coherence,false_sharing,slices,allocated_bytes");
 	for (i = 0; i < nr && i < r->top; i++) {
 		const struct blame_owner *o = owners[i];
 		const char *name = mem_places_owner(blame_places(r->blame), o->owner)->name;
 
-		csv_blame_row(r, "type", name, "", &o->counts);
+		mem_sim_csv_row(r, "type", name, "", &o->counts, ",");
 		for (j = 0; o->fields && j < o->nr_fields; j++) {
 			if (o->fields[j].counts.reads + o->fields[j].counts.writes)
-				csv_blame_row(r, "field", name, blame_field_name(r->blame, o, j),
-					      &o->fields[j].counts);
+				mem_sim_csv_row(r, "field", name, blame_field_name(r->blame, o, j),
+						&o->fields[j].counts, ",");
 		}
 	}
 	nr = blame_sites(r->blame, sites, r->top);
@@ -109,6 +109,7 @@ void mem_sim_blame_csv(const struct mem_sim_result *r)
 			snprintf(place, sizeof(place), "%s:%u", s->file, s->line);
 		else
 			snprintf(place, sizeof(place), "0x%llx", (unsigned long long)s->pc);
-		csv_blame_row(r, "line", place, s->function, &s->counts);
+		mem_sim_csv_row(r, "line", place, s->function, &s->counts, ",");
 	}
+	mem_sim_csv_coroutines(r);
 }

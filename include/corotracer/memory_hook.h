@@ -20,6 +20,7 @@
 #define CTP_MEMORY_STAYED    4u /* it did not suspend after all */
 #define CTP_MEMORY_ENDED     5u /* it returned or was cancelled; its frame may still exist */
 #define CTP_MEMORY_DESTROYED 6u
+#define CTP_MEMORY_CODE      7u /* about: address of its code, the kind of one without a name */
 #define CTP_MEMORY_WHAT      0xffu
 /* The end of the coroutine is not reported: the next resume on its thread ends it there. */
 #define CTP_MEMORY_LOOSE 0x100u
@@ -63,13 +64,13 @@ cacheray_coroutine(uint32_t what, const void *coroutine, uint64_t id, const void
 
 /* Code that records no accesses of its own. */
 #if defined(__clang__)
-#define CTP_MEMORY_CODE __attribute__((noinline, unused, no_sanitize("thread")))
+#define CTP_MEMORY_QUIET __attribute__((noinline, unused, no_sanitize("thread")))
 #else
-#define CTP_MEMORY_CODE __attribute__((noinline, unused, no_sanitize_thread))
+#define CTP_MEMORY_QUIET __attribute__((noinline, unused, no_sanitize_thread))
 #endif
 
 /* @gate: of the SDK's request block.  0: the probe's ctp_life may not be mapped. */
-static CTP_MEMORY_CODE void ctp_memory_stamp(uint32_t what, const struct ctp_probe *p,
+static CTP_MEMORY_QUIET void ctp_memory_stamp(uint32_t what, const struct ctp_probe *p,
 					     const volatile uint32_t *gate, const void *about)
 {
 	const volatile struct ctp_life *life = *gate ? p->life : NULL;

@@ -186,6 +186,18 @@ static uint32_t stamp_stem(const char *name)
 	return (uint32_t)(end < CRT_KIND_MAX ? end : CRT_KIND_MAX);
 }
 
+/* The kind of a coroutine without a name: "@" and the address of its code. */
+static const struct crt_name *stamp_code(struct crt_tables *t, uint64_t address)
+{
+	struct crt_text text;
+	char bytes[24];
+
+	crt_text_init(&text, bytes, sizeof(bytes));
+	crt_text_add(&text, "@");
+	crt_text_hex(&text, address);
+	return stamp_kind(t, bytes, (uint32_t)(text.at - bytes) + 1);
+}
+
 /* Append at most @max bytes and a NUL. */
 static uint32_t stamp_append(char *out, uint32_t at, const char *text, uint32_t max)
 {
@@ -413,6 +425,10 @@ static void stamp_event(struct crt_tables *tables, struct crt_coroutine *c, uint
 		c->site = stamp_site(tables, about, (what & CTP_MEMORY_CPP) != 0);
 		c->loose = what & CTP_MEMORY_LOOSE;
 		stamp_leave(t, c);
+		break;
+	case CTP_MEMORY_CODE:
+		if (!c->kind || c->kind->size == 1)
+			c->kind = stamp_code(tables, CRT_AT(about));
 		break;
 	case CTP_MEMORY_STAYED:
 		c->site = c->site_before;

@@ -198,7 +198,7 @@ def mem_check_counts_threads(n, raw):
 def mem_check_counts_what_is_missing(n, run):
     lost = run.summary["files"][0]["lost"]
     n.equal("lost", lost)
-    n.equal_all("", {"left_out": 0, "nr_faults": 0, "marks": 0, "annotations_null": 0, "pid": run.truth["pid"]})
+    n.equal_all("", {"left_out": 0, "nr_faults": 0, "marks": 0, "coroutine_resumes": 0, "annotations_null": 0, "pid": run.truth["pid"]})
     for i, row in enumerate(n.output["missing"]):
         n.equal(f"missing[{i}].count", lost)
         n.within(f"missing[{i}].cause", 1, 15)

@@ -159,8 +159,11 @@ void enter_handle(Coro *c, const PromiseMixin *tracer, std::coroutine_handle<Pro
 /* For the memory runtime: @c is about to suspend at @where. */
 template <class Promise>
 void memory_suspend([[maybe_unused]] const Coro *c,
-		    [[maybe_unused]] const std::source_location &where)
+		    [[maybe_unused]] const std::source_location &where,
+		    [[maybe_unused]] const void *frame)
 {
+	if (CTP_MEMORY_HOOK && !site_key(where)) /* the start: no site has the function's name */
+		memory_stamp(CTP_MEMORY_CODE, c, *static_cast<void *const *>(frame));
 	memory_stamp(CTP_MEMORY_SUSPENDED | CTP_MEMORY_CPP |
 			     (holds_thread<Promise>() ? 0 : CTP_MEMORY_LOOSE),
 		     c, site_key(where));
@@ -224,7 +227,7 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 		detail::Coro *c = detail::coro_of(tracer);
 
 		frame = h.address();
-		detail::memory_suspend<Promise>(c, where);
+		detail::memory_suspend<Promise>(c, where, frame);
 		if (ctp_likely(!detail::is_open(c)))
 			return suspend_untraced<Result>(h);
 		c->holds = detail::holds_thread<Promise>();

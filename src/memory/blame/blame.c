@@ -57,6 +57,8 @@ int blame_modules(struct blame *b, const struct mem_facts *facts)
 
 int blame_record(struct blame *b, const struct mem_record *r)
 {
+	if ((r->kind == MEM_CORO || r->kind == MEM_ADD) && blame_coroutine_record(b, r) < 0)
+		return -ENOMEM;
 	return mem_places_record(b->places, r);
 }
 
@@ -292,6 +294,19 @@ static int count_site(struct blame *b, const struct mem_record *r, const struct 
 	return 0;
 }
 
+static int count_coroutine(struct blame *b, const struct mem_record *r, uint64_t weight,
+			   const struct sim_outcome *out)
+{
+	struct blame_counts *c = blame_coroutine_counts(b, r->thread);
+
+	if (!c)
+		return -ENOMEM;
+	count_access(c, r->kind == MEM_WRITE, weight);
+	if (out->level[0].misses)
+		count_misses(b, c, out, weight, 0, 1);
+	return 0;
+}
+
 int blame_access(struct blame *b, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct touched list[TOUCHED_MAX];
@@ -317,6 +332,8 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 	count_access(&b->total, write, weight);
 	if (out->level[0].misses)
 		count_misses(b, &b->total, out, weight, 0, 1);
+	if (count_coroutine(b, r, weight, out) < 0)
+		return -ENOMEM;
 	if (count_site(b, r, nr ? &list[0] : NULL, weight, out) < 0)
 		return -ENOMEM;
 	if (nr && (out->invalidated || out->level[0].by_class[SIM_COHERENCE]))
@@ -344,6 +361,7 @@ void blame_free(struct blame *b)
 		free((void *)(uintptr_t)value); /* NOLINT(performance-no-int-to-ptr) */
 	u64map_release(&b->by_pc);
 	blame_tables_release(b);
+	blame_coroutines_release(b);
 	mem_places_free(b->places);
 	types_free(b->types);
 	symbols_free(b->symbols);

@@ -93,7 +93,7 @@ struct blame *blame_new(const struct sim_config *config, struct err *err);
 /* Take the modules that the trace has added since.  0 or -ENOMEM. */
 int blame_modules(struct blame *b, const struct mem_facts *facts);
 
-/* Take an annotation.  0 or -ENOMEM. */
+/* Take a record other than an access.  0 or -ENOMEM. */
 int blame_record(struct blame *b, const struct mem_record *r);
 
 /* Count an access and its outcome in the simulator.  0 or -ENOMEM. */

@@ -6,6 +6,7 @@
 #include "base/strtab.h"
 #include "base/u64map.h"
 #include "memory/blame/blame.h"
+#include "memory/blame/blame_coroutines.h"
 
 struct blame {
 	struct sim_config config;
@@ -26,6 +27,8 @@ struct blame {
 	struct strtab texts;          /* names of shared fields */
 	uint64_t shared_dropped;
 
+	struct blame_changes *changes; /* NULL: no records yet */
+
 	/* Computed on request. */
 	struct blame_owner **sorted_owners;
 	size_t nr_sorted_owners;
@@ -38,6 +41,12 @@ struct blame {
  */
 int blame_note_shared(struct blame *b, const struct mem_record *r,
 		      const struct address_owner *place, const struct sim_outcome *out);
+
+/* For sorting by cost, then by accesses. */
+int blame_by_cost(const struct blame *b, const struct blame_counts *x,
+		  const struct blame_counts *y);
+
+void blame_add_counts(struct blame_counts *to, const struct blame_counts *from);
 
 void blame_tables_release(struct blame *b);
 

@@ -139,8 +139,7 @@ uint64_t blame_shared_dropped(const struct blame *b)
 
 /* ---- sorting ------------------------------------------------------------- */
 
-static int blame_by_cost(const struct blame *b, const struct blame_counts *x,
-			 const struct blame_counts *y)
+int blame_by_cost(const struct blame *b, const struct blame_counts *x, const struct blame_counts *y)
 {
 	uint64_t cx = blame_cost(b, x), cy = blame_cost(b, y);
 
@@ -191,7 +190,7 @@ static int lines_by_cost(const void *x, const void *y, void *b)
 	return order ? order : (a->pc > c->pc) - (a->pc < c->pc);
 }
 
-static void add_counts(struct blame_counts *to, const struct blame_counts *from)
+void blame_add_counts(struct blame_counts *to, const struct blame_counts *from)
 {
 	uint32_t i;
 
@@ -237,7 +236,7 @@ static void add_line(struct blame *b, struct u64map *known, struct strtab *keys,
 	if (text >= 0)
 		at = u64map_at(known, (uint64_t)text);
 	if (at && *at) {
-		add_counts(&b->lines[*at - 1].counts, &site->counts);
+		blame_add_counts(&b->lines[*at - 1].counts, &site->counts);
 		if (b->lines[*at - 1].owner == UINT32_MAX)
 			b->lines[*at - 1].owner = site->owner;
 		return;

@@ -56,6 +56,15 @@ static void replay_mark(struct replaying *g, const struct mem_record *r)
 	}
 }
 
+/* True if the accesses of the record's thread are simulated now. */
+static bool replay_counts(const struct replaying *g, const struct mem_record *r)
+{
+	const struct mem_select *select = g->p->select;
+
+	return g->on && !(select && select->by_thread &&
+			  mem_facts_id(g->facts, r->thread) != select->thread_id);
+}
+
 static int other_record(struct replaying *g, const struct mem_record *r)
 {
 	const char *type;
@@ -71,7 +80,16 @@ static int other_record(struct replaying *g, const struct mem_record *r)
 	}
 	if (g->p->select) /* the selection follows the annotations */
 		mem_select_wants(g->p->select, r, g->facts, &type, &offset);
-	return g->p->each ? g->p->each(g->p->context, r, NULL) : 0;
+	if (!g->p->each)
+		return 0;
+	if (r->kind == MEM_CORO && !replay_counts(g, r)) {
+		struct mem_record other = *r;
+
+		/* The thread runs the coroutine, but the slice is not simulated. */
+		other.cause = (r->cause & ~(uint32_t)CRAY_CORO_CAUSE) | CRAY_CORO_CONTINUED;
+		return g->p->each(g->p->context, &other, NULL);
+	}
+	return g->p->each(g->p->context, r, NULL);
 }
 
 /* Access by access: there is a selection or a callback. */

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""test_truth_coroutines.py - memory accesses by coroutine: a program that counts what its coroutines access, on
+threads that take over each other's coroutines, nested, ended and killed; and the simulator in Python."""
+import atexit
+import tempfile
+
+from truth import *
+
+sys.path.insert(0, os.path.join(SOURCE, "tests", "memory", "sim"))
+from reference import Machine  # noqa: E402
+
+LEVELS = [{"name": "L1", "size": 1024, "line": 64, "ways": 2, "policy": "lru", "write": "back", "allocate": True,
+           "inclusion": "non-inclusive", "prefetch": "none", "share": 1},
+          {"name": "L2", "size": 8192, "line": 64, "ways": 4, "policy": "lru", "write": "back", "allocate": True,
+           "inclusion": "non-inclusive", "prefetch": "none", "share": "all"}]
+CACHES = ["-l", "L1=1K,2", "-l", "L2=8K,4"]
+LIBRARY = os.environ["COROTRACER_LIBRARY"]
+BUILT = {}
+
+
+def program():
+    """memory_coroutines.c, built once by `mem cc`."""
+    if "path" not in BUILT:
+        place = tempfile.mkdtemp(prefix="corotracer-test-")
+        atexit.register(shutil.rmtree, place, True)
+        BUILT["path"] = os.path.join(place, "truth_memory_coroutines")
+        status, out, err = tool("mem", "cc", "--compiler=gcc", "-g", "-O1", "-I" + os.path.join(SOURCE, "include"),
+                                os.path.join(SOURCE, "tests/truth/memory_coroutines.c"), "-o", BUILT["path"], LIBRARY, "-pthread")
+        equal(status, 0, f"status of mem cc ({out}{err})")
+    return BUILT["path"]
+
+
+def records_of(trace):
+    status, out, err = tool("mem", "dump", "--json", trace)
+    equal(status, 0, f"status of mem dump ({err})")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+class CoroutineRun:
+    """A run of the program: its own counts, and the trace in one order, in which everything below is compared."""
+
+    def __init__(self, dir, rounds=20, threads=2, end=(), status=0, how=("mem", "run")):
+        self.trace, self.ordered = dir + "/c.trace", dir + "/ordered.trace"
+        got, out, err = tool(*how, "-o", self.trace, "--", program(), rounds, threads, *end)
+        equal(got, status, f"status of the run ({err})")
+        self.read(json.loads(out))
+
+    def read(self, truth):
+        self.truth = truth
+        status, out, err = tool("mem", "convert", "-q", "--format", "container", "-o", self.ordered, self.trace)
+        equal(status, 0, f"status of mem convert ({err})")
+        self.records = records_of(self.ordered)
+        self.slices = collections.Counter()
+        self.accesses = []  # (record, (kind, line of the await before) or None)
+        self.allocated = collections.Counter()
+        self.follow()
+
+    def follow(self):
+        runs = {}
+        for r in self.records:
+            now = runs.get(r["thread"])
+            if r["kind"] == "coro":
+                now = (r["name"], r.get("line", 0)) if r["coroutine"] else None
+                runs[r["thread"]] = now
+                if r["cause"] == "resumed":
+                    self.slices[now] += 1
+            elif r["kind"] in ("read", "write"):
+                self.accesses.append((r, now))
+            elif r["kind"] == "add":
+                self.allocated[now] += r["elem_size"] * r["elem_count"]
+
+    def array_of(self, r):
+        address = int(r["address"], 16)
+        for name in "cells", "table", "queue":
+            start, size = self.truth[name]
+            if start <= address < start + size:
+                return name
+        return "items" if r.get("type") == "struct item" else None
+
+
+def compare_with_program(run):
+    """Each array is used by the coroutines that the program says, after the awaits that it says."""
+    want = {(kind, after, array): [reads, writes] for kind, after, array, reads, writes, _ in run.truth["counts"]}
+    have = collections.defaultdict(lambda: [0, 0])
+    for r, now in run.accesses:
+        array = run.array_of(r)
+        if array:
+            have[(*(now or ("", 0)), array)][r["kind"] == "write"] += 1
+    equal(dict(have), want, "uses of arrays by coroutines")
+    slices = {(kind, after): nr for kind, after, _, _, _, nr in run.truth["counts"] if kind}
+    equal(dict(run.slices), slices, "slices of coroutines")
+    equal(run.allocated[("short", 0)], run.truth["allocated"], "bytes that coroutines allocated")
+
+
+# ---- mem check, mem sim ------------------------------------------------------------------------------------------
+
+
+class SimulatedCoroutines:
+    """Sums of the simulator in Python, by (kind, line of the await before)."""
+
+    CLASSES = "cold", "capacity", "conflict", "coherence"
+
+    def __init__(self, run):
+        m = Machine({"levels": LEVELS, "tlb": [], "page": 4096})
+        self.sums = collections.defaultdict(collections.Counter)
+        self.threads = {r["thread"] for r, _ in run.accesses}
+        self.since = collections.defaultdict(lambda: collections.defaultdict(set))
+        for r, now in run.accesses:
+            levels, peers = [dict(level) for level in m.counts], m.total["interventions"]
+            m.access(r["thread"], int(r["address"], 16), r["size"], r["kind"] == "write")
+            s = self.sums[now]
+            s["reads"] += r["kind"] == "read"
+            s["writes"] += r["kind"] == "write"
+            s["from_peer"] += m.total["interventions"] - peers
+            for k, level in enumerate(levels):
+                s[f"misses[{k}]"] += m.counts[k]["misses"] - level["misses"]
+            for key in self.CLASSES:
+                s[key] += m.counts[0][key] - levels[0][key]
+            written = self.written_by_others(r)
+            if not written:
+                s["false_sharing"] += m.counts[0]["coherence"] - levels[0]["coherence"]
+
+    def written_by_others(self, r):
+        """Has another thread written bytes of this access since its thread used the line?"""
+        touched = range(int(r["address"], 16), int(r["address"], 16) + r["size"])
+        found = False
+        for line in {byte // 64 for byte in touched}:
+            since = self.since[line]
+            found |= any(byte in since[r["thread"]] for byte in touched if byte // 64 == line)
+            since[r["thread"]] = set()
+            if r["kind"] == "write":
+                for other in self.threads - {r["thread"]}:
+                    since[other].update(byte for byte in touched if byte // 64 == line)
+        return found
+
+    def of(self, run, places):
+        keys = ["reads", "writes", "misses[0]", "misses[1]", "false_sharing", "from_peer", *self.CLASSES]
+        sums = {key: sum(self.sums[place][key] for place in places) for key in keys}
+        sums["slices"] = sum(run.slices[place] for place in places)
+        sums["allocated_bytes"] = sum(run.allocated[place] for place in places)
+        return sums
+
+
+@check
+def mem_sim_blames_coroutines(n, run):
+    s = SimulatedCoroutines(run)
+    places = set(s.sums) | set(run.slices)
+    equal({row["kind"] for row in n.output["coroutines"]}, {place and place[0] for place in places}, "kinds")
+    for i, row in enumerate(n.output["coroutines"]):
+        mine = [place for place in places if (place and place[0]) == row["kind"]]
+        n.equal_all(f"coroutines[{i}]", s.of(run, mine))
+        n.within(f"coroutines[{i}].allocations", 0, sum(r["kind"] == "add" for r in run.records))
+        equal({a["line"] for a in row["awaits"]}, {place[1] for place in mine if place}, f"awaits of {row['kind']}")
+        for k, a in enumerate(row["awaits"]):
+            n.equal_all(f"coroutines[{i}].awaits[{k}]", dict(s.of(run, [(row["kind"], a["line"])]), line=a["line"]))
+            n.within(f"coroutines[{i}].awaits[{k}].allocations", 0, n[f"coroutines[{i}].allocations"])
+
+
+def check_coroutines(run):
+    output = output_of("mem", "sim", "--json", "--blame", *CACHES, "-n", "100", run.ordered)
+    n = Numbers("mem sim", {"coroutines": output["coroutines"]})
+    mem_sim_blames_coroutines(n, run)
+    n.done()
+    sums = collections.Counter()
+    for row in output["coroutines"]:
+        sums.update({key: row[key] for key in ("reads", "writes", "coherence")})
+    equal((sums["reads"], sums["writes"]), (output["reads"], output["writes"]), "accesses of all rows")
+    equal(sums["coherence"], output["levels"][0]["coherence"], "coherence misses of all rows")
+    equal(output_of("mem", "check", "--json", run.ordered)["coroutine_resumes"], sum(run.slices.values()), "resumes")
+    status, out, err = tool("mem", "sim", "--blame", "--csv", *CACHES, "-n", "100", run.ordered)
+    rows = {line.split(",")[1].strip('"'): line.split(",") for line in out.splitlines() if line.startswith("coroutine,")}
+    for row in output["coroutines"]:
+        cells = rows[row["kind"] or "(outside of all coroutines)"]
+        equal(cells[3:7] + cells[-2:], [str(row[key]) for key in ("reads", "writes")] + [str(m) for m in row["misses"]] +
+              [str(row[key]) for key in ("slices", "allocated_bytes")], "row in CSV")
+
+
+# ---- runs ----------------------------------------------------------------------------------------------------------
+
+
+@test
+def accesses_are_those_of_the_coroutine_that_ran(dir):
+    run = CoroutineRun(dir)
+    compare_with_program(run)
+    check_coroutines(run)
+
+
+@test
+def coroutines_that_change_their_thread_keep_their_accesses(dir):
+    run = CoroutineRun(dir, rounds=30, threads=3)
+    compare_with_program(run)
+    check_coroutines(run)
+    for name in "writer", "outer", "inner":
+        threads = {r["thread"] for r in run.records if r["kind"] == "coro" and r.get("name") == name}
+        assert len(threads) > 1, f"{name} ran on {threads}"
+
+
+@test
+def a_program_that_is_killed_loses_no_coroutine(dir):
+    run = CoroutineRun(dir, rounds=60, end=("kill",), status=-9)
+    compare_with_program(run)
+
+
+@test
+def a_program_without_the_collector_writes_the_same(dir):
+    trace = dir + "/alone.trace"
+    out = subprocess.run([program(), "20", "2"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=60,
+                         stdout=subprocess.PIPE, check=True).stdout
+    run = CoroutineRun.__new__(CoroutineRun)
+    run.trace, run.ordered = trace, dir + "/ordered.trace"
+    run.read(json.loads(out))
+    compare_with_program(run)
+
+
+@test
+def blocks_repeat_the_coroutine_that_runs(dir):
+    """A long slice: every block of its thread but the first starts with it."""
+    run = CoroutineRun(dir, rounds=200, threads=1)
+    compare_with_program(run)
+    again = [r for r in run.records if r["kind"] == "coro" and r["cause"] == "continued"]
+    assert again, "the trace has one block"
+
+
+@test
+def a_program_without_coroutines_has_no_table(dir):
+    source, trace = dir + "/plain.c", dir + "/plain.trace"
+    with open(source, "w", encoding="utf-8") as f:
+        f.write("volatile int a[100]; int main(void) { for (int i = 0; i < 100; i++) a[i] = i; }\n")
+    equal(tool("mem", "cc", "--compiler=gcc", "-g", source, "-o", dir + "/plain")[0], 0, "status of mem cc")
+    equal(tool("mem", "run", "-o", trace, "--", dir + "/plain")[0], 0, "status of mem run")
+    equal(output_of("mem", "sim", "--json", "--blame", trace)["coroutines"], [], "coroutines")
+    assert "by coroutine" not in tool("mem", "sim", "--blame", trace)[1]
+
+
+main()
