@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "process/exec_stop.h"
 
 /* In the child. exec closes the pipe; only a failure writes to it. */
 static void launch_exec_program(char *const argv[], const struct launch_env *env,
-				const struct signals *signals, bool stdout_to_stderr,
+				const struct signals *signals, bool stdout_to_stderr, bool is_held,
 				int failure_fd)
 {
 	int why;
@@ -31,7 +32,8 @@ static void launch_exec_program(char *const argv[], const struct launch_env *env
 		setenv(env->name, env->value, 1);
 	signals_restore_in_child(signals);
 	signal(SIGBUS, SIG_DFL);
-	execvp(argv[0], argv);
+	if (!is_held || exec_stop_allow())
+		execvp(argv[0], argv);
 	why = errno;
 	if (write(failure_fd, &why, sizeof(why)) != sizeof(why))
 		_exit(126);
@@ -56,8 +58,9 @@ static int launch_explain(const char *name, int why, struct err *err)
 	return err->code;
 }
 
-int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
-		 const struct signals *signals, bool stdout_to_stderr, struct err *err)
+static int launch_fork(struct launch *l, char *const argv[], const struct launch_env *env,
+		       const struct signals *signals, bool stdout_to_stderr, bool is_held,
+		       struct err *err)
 {
 	int failure[2], why = 0;
 	ssize_t got;
@@ -73,7 +76,7 @@ int launch_start(struct launch *l, char *const argv[], const struct launch_env *
 		return err->code;
 	}
 	if (l->pid == 0)
-		launch_exec_program(argv, env, signals, stdout_to_stderr, failure[1]);
+		launch_exec_program(argv, env, signals, stdout_to_stderr, is_held, failure[1]);
 	close(failure[1]);
 	do {
 		got = read(failure[0], &why, sizeof(why));
@@ -84,6 +87,47 @@ int launch_start(struct launch *l, char *const argv[], const struct launch_env *
 	waitpid(l->pid, NULL, 0);
 	l->pid = 0;
 	return launch_explain(argv[0], why, err);
+}
+
+int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
+		 const struct signals *signals, bool stdout_to_stderr, struct err *err)
+{
+	return launch_fork(l, argv, env, signals, stdout_to_stderr, false, err);
+}
+
+int launch_start_held(struct launch *l, char *const argv[], const struct launch_env *env,
+		      const struct signals *signals, bool stdout_to_stderr, struct err *err)
+{
+	int rc = launch_fork(l, argv, env, signals, stdout_to_stderr, true, err);
+
+	if (rc < 0)
+		return rc;
+	rc = exec_stop_await(l->pid, &l->status, &l->unheld);
+	l->is_held = rc == 0;
+	if (rc > 0) {
+		l->ended = true;
+		l->ended_ns = clock_now_ns();
+		err_set(&l->unheld, -ESRCH, "the program ended before it started");
+	}
+	return 0;
+}
+
+void launch_release(struct launch *l)
+{
+	if (l->is_held)
+		exec_stop_release(l->pid);
+	l->is_held = false;
+}
+
+void launch_abort(struct launch *l)
+{
+	if (l->ended || l->pid <= 0)
+		return;
+	kill(l->pid, SIGKILL);
+	while (waitpid(l->pid, &l->status, 0) < 0 && errno == EINTR)
+		;
+	l->ended = true;
+	l->is_held = false;
 }
 
 bool launch_ended(struct launch *l)

@@ -15,6 +15,8 @@ struct launch {
 	bool ended;
 	int status;        /* status of wait(2), once ended */
 	uint64_t ended_ns; /* CLOCK_MONOTONIC, when the end was noticed */
+	bool is_held;      /* before its first instruction: launch_release() lets it run */
+	struct err unheld; /* with hold: why it could not be held */
 };
 
 /* Environment variables for the program; an entry with NULL ends the list. */
@@ -28,6 +30,16 @@ struct launch_env {
  */
 int launch_start(struct launch *l, char *const argv[], const struct launch_env *env,
 		 const struct signals *signals, bool stdout_to_stderr, struct err *err);
+
+/* As launch_start(), and hold the program before its first instruction: see exec_stop.h. */
+int launch_start_held(struct launch *l, char *const argv[], const struct launch_env *env,
+		      const struct signals *signals, bool stdout_to_stderr, struct err *err);
+
+/* Let a held program run. */
+void launch_release(struct launch *l);
+
+/* Kill a held program: it has not executed an instruction of its own. */
+void launch_abort(struct launch *l);
 
 /* True if the program has ended.  Never blocks. */
 bool launch_ended(struct launch *l);
