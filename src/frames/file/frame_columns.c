@@ -449,16 +449,15 @@ static char *row_put(char *at, const char *text, size_t size)
 	return at + size;
 }
 
-/* An array stays one. */
-char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at)
+/* The cells from @first on, each with a comma before it.  An array stays one. */
+static char *row_put_cells(const struct row_plan *p, size_t first, const uint8_t *image,
+			   uint64_t ticket, char *at)
 {
-	struct cell v = cell_text(p->frame->name, strlen(p->frame->name));
+	struct cell v;
 	size_t c;
 	uint32_t i;
 
-	at = row_put(at, "{\"frame\":", 9);
-	at = cell_format(at, &v, CELL_JSON, false);
-	for (c = 0; c < p->nr_cells; c++) {
+	for (c = first; c < p->nr_cells; c++) {
 		const struct row_cell *cell = &p->cells[c];
 
 		at = row_put(at, cell->json_key, cell->json_key_size);
@@ -473,5 +472,28 @@ char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket,
 		if (cell->is_list)
 			*at++ = ']';
 	}
+	return at;
+}
+
+char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at)
+{
+	struct cell v = cell_text(p->frame->name, strlen(p->frame->name));
+
+	at = row_put(at, "{\"frame\":", 9);
+	at = cell_format(at, &v, CELL_JSON, false);
+	at = row_put_cells(p, 0, image, ticket, at);
 	return row_put(at, "}\n", 2);
+}
+
+char *row_fields(const struct row_plan *p, const uint8_t *image, char *at)
+{
+	char *start = at;
+
+	/* The first cell is the sequence number; the first comma becomes the brace. */
+	at = row_put_cells(p, 1, image, 0, at);
+	if (at == start)
+		at++;
+	*start = '{';
+	*at++ = '}';
+	return at;
 }

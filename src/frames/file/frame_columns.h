@@ -56,4 +56,7 @@ const char *row_column_name(const struct row_cell *c, uint32_t i, char *buf, siz
  */
 char *row_jsonl(const struct row_plan *p, const uint8_t *image, uint64_t ticket, char *at);
 
+/* The same of the members only, as a JSON object without a newline. */
+char *row_fields(const struct row_plan *p, const uint8_t *image, char *at);
+
 #endif

@@ -89,6 +89,7 @@ static int open_ours(struct attach *a, const struct control_answer *answer, stru
 	a->ring.now.slots = (const uint8_t *)s->map + offset;
 	a->ring.now.nr = a->stats.slots;
 	a->ring.now.anchor = 1;
+	attach_find_stamps(a, &a->ring.now);
 	return 0;
 }
 

@@ -33,7 +33,7 @@ void resize_start(struct attach *a, uint64_t slots)
 	if (slots == a->ring.now.nr)
 		return;
 	if (attach_check_slots(a, slots, &err) < 0 ||
-	    segment_create(&made, (size_t)slots * a->live.desc.stride, a->live.target.pid, &err) <
+	    segment_create(&made, attach_data_size(a, (uint32_t)slots), a->live.target.pid, &err) <
 		    0) {
 		attach_say(a, 0, "the ring stays as it is: %s", err.text);
 		return;
@@ -69,6 +69,7 @@ void resize_follow(struct attach *a)
 			uint32_t from = a->ring.now.nr;
 
 			block.nr = a->wanted_slots;
+			attach_find_stamps(a, &block);
 			ring_resize(&a->ring, &block);
 			a->stats.slots = block.nr;
 			a->stats.resizes++;

@@ -28,6 +28,8 @@
 #define CHECK_EVERY (500 * NS_PER_MS)
 /* The program detaches at its next save(); wait at most this long for it. */
 #define LET_GO_WAIT (250 * NS_PER_MS)
+/* With is_hosted: the longest time between two looks for the first frame. */
+#define HOSTED_DELAY (5 * NS_PER_MS)
 
 void attach_say(struct attach *a, int level, const char *fmt, ...)
 {
@@ -116,10 +118,27 @@ bool attach_is_resizable(const struct attach *a)
 	return a->live.desc.resize && a->live.desc.extended;
 }
 
+size_t attach_data_size(const struct attach *a, uint32_t slots)
+{
+	const struct desc *d = &a->live.desc;
+	bool stamps = d->stamps && a->config.stamp_kind;
+
+	return (size_t)slots * (d->stride + (stamps ? sizeof(struct ppt_stamp) : 0));
+}
+
+void attach_find_stamps(const struct attach *a, struct ring_block *block)
+{
+	const struct desc *d = &a->live.desc;
+
+	block->stamps = d->stamps && a->config.stamp_kind
+				? block->slots + (size_t)block->nr * d->stride
+				: NULL;
+}
+
 static size_t segment_size(const struct attach *a)
 {
 	const struct desc *d = &a->live.desc;
-	size_t control = control_size(d), data = (size_t)a->stats.slots * d->stride;
+	size_t control = control_size(d), data = attach_data_size(a, a->stats.slots);
 
 	if (attach_is_resizable(a))
 		return control;
@@ -135,12 +154,12 @@ static int make_segments(struct attach *a, struct err *err)
 	int rc = segment_create(&a->control_segment, segment_size(a), pid, err);
 
 	if (!rc && attach_is_resizable(a))
-		rc = segment_create(&a->data_segment, (size_t)a->stats.slots * a->live.desc.stride,
-				    pid, err);
+		rc = segment_create(&a->data_segment, attach_data_size(a, a->stats.slots), pid,
+				    err);
 	if (rc < 0)
 		return rc;
 	control_fill(&a->control, a->control_segment.map, &a->live.desc, &a->config.counters,
-		     a->data_segment.id);
+		     a->data_segment.id, a->config.stamp_kind);
 	return 0;
 }
 
@@ -241,7 +260,7 @@ static void say_whose_counters(struct attach *a)
 
 int attach_start(struct attach *a, struct err *err)
 {
-	int rc = take_signals(a, err);
+	int rc = a->config.is_hosted ? 0 : take_signals(a, err);
 
 	if (!rc)
 		rc = segment_join_namespace(a->live.target.pid, err);
@@ -389,6 +408,37 @@ static int attach_step(struct attach *a, struct err *err)
 	return wait_a_little(a, next_delay(a, now));
 }
 
+/* A failed access to a program that has ended is a normal end, not an error. */
+static int attach_end_of(struct attach *a, int rc)
+{
+	if (!target_alive(&a->live.target)) {
+		a->stats.end = ATTACH_EXITED;
+		return 0;
+	}
+	if (target_replaced(&a->live.target)) {
+		a->stats.end = ATTACH_EXEC;
+		return 0;
+	}
+	a->stats.end = ATTACH_FAILED;
+	return rc;
+}
+
+int attach_step_hosted(struct attach *a, uint64_t now_ns, struct err *err)
+{
+	int rc;
+
+	if (a->ring_open) {
+		rc = attach_poll(a, true, err);
+	} else {
+		rc = attach_await_program(a, err);
+		a->delay_ns = a->delay_ns * 5 / 4 < HOSTED_DELAY ? a->delay_ns * 5 / 4
+								 : HOSTED_DELAY;
+	}
+	if (rc < 0)
+		return attach_end_of(a, rc) < 0 ? rc : 1;
+	return rc || !is_still_ours(a, now_ns);
+}
+
 /*
  * True if the program ever mapped the segment: the kernel keeps the pid of the last shmat or
  * shmdt.
@@ -426,17 +476,7 @@ int attach_run(struct attach *a, struct err *err)
 	} while (!rc);
 	if (rc > 0)
 		return check_readable(a, err);
-	/* A failed access to a program that has ended is a normal end, not an error. */
-	if (!target_alive(&a->live.target)) {
-		a->stats.end = ATTACH_EXITED;
-		return 0;
-	}
-	if (target_replaced(&a->live.target)) {
-		a->stats.end = ATTACH_EXEC;
-		return 0;
-	}
-	a->stats.end = ATTACH_FAILED;
-	return rc;
+	return attach_end_of(a, rc);
 }
 
 /* ---- stop ---------------------------------------------------------------- */

@@ -46,6 +46,8 @@ struct attach_config {
 	uint64_t duration_ns; /* 0: no limit */
 	uint64_t count;       /* frames; 0: no limit */
 	struct counters counters;
+	unsigned stamp_kind; /* PPT_STAMP_*: a stamp with each frame, if the program knows them */
+	bool is_hosted;      /* the caller waits, and handles signals; no attach_run() */
 	struct attach_sink sink;
 };
 
@@ -113,6 +115,12 @@ int attach_start(struct attach *a, struct err *err);
 
 /* Returns 0, or the error that ended the run; a->stats.end is the reason of the end. */
 int attach_run(struct attach *a, struct err *err);
+
+/*
+ * With config.is_hosted, in place of attach_run(): pass on what there is.  Call it again after
+ * a->delay_ns.  Returns 0 to continue, 1 at the end (a->stats.end), or a negative errno.
+ */
+int attach_step_hosted(struct attach *a, uint64_t now_ns, struct err *err);
 
 /* Call it after attach_start(), even if that failed. */
 void attach_stop(struct attach *a);

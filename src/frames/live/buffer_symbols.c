@@ -115,6 +115,7 @@ static int note_symbol(struct elf_image *img, const char *symbol, const GElf_Sym
 		return -ENOMEM;
 	if (kind == KIND_JSON) {
 		p->json = img->bias + sym->st_value;
+		p->bias = img->bias;
 		p->json_size = sym->st_size;
 	} else if (kind == KIND_HMEM) {
 		p->hmem = img->bias + sym->st_value;

@@ -18,6 +18,7 @@ struct buffer_symbol {
 	bool existing;             /* names as in the existing generator */
 	uint64_t json, hmem, stat; /* addresses in the process; 0: not found */
 	uint64_t json_size;        /* of the symbol */
+	uint64_t bias;             /* load address minus address in the file */
 };
 
 struct buffer_symbols {

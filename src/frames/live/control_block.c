@@ -60,7 +60,7 @@ static void fill_counters(struct frames_control *c, const struct counters *count
 _Static_assert(sizeof(struct perf_event_attr) >= PPT_ATTR_SIZE, "older kernel headers");
 
 void control_fill(struct frames_control *c, void *block, const struct desc *d,
-		  const struct counters *counters, int data_id)
+		  const struct counters *counters, int data_id, unsigned stamp_kind)
 {
 	struct ppt_control *seed = block;
 
@@ -78,6 +78,7 @@ void control_fill(struct frames_control *c, void *block, const struct desc *d,
 	seed->magic = PPT_EXT_MAGIC;
 	seed->ext_version = PPT_EXT_VERSION;
 	seed->next_ticket = 1;
+	seed->stamp_kind = d->stamps ? stamp_kind : PPT_STAMP_NONE;
 }
 
 uint64_t control_flags(const struct frames_control *c)

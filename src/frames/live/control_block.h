@@ -31,9 +31,9 @@ struct control_answer {
 /* The most bytes that the program of @d reserves before slot 0. */
 size_t control_size(const struct desc *d);
 
-/* Fill in a block that is all zero. */
+/* Fill in a block that is all zero.  @stamp_kind: PPT_STAMP_*, if the program knows stamps. */
 void control_fill(struct frames_control *c, void *block, const struct desc *d,
-		  const struct counters *counters, int data_id);
+		  const struct counters *counters, int data_id, unsigned stamp_kind);
 
 /*
  * True if the program has mapped the ring, now or earlier; *@answer is what it stored.  A

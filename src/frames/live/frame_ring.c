@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frames/live/fence.h"
+#include "frames/spec/frames_abi.h"
 
 /* More pending tickets would mean as many threads stopped inside save(). */
 #define PENDING_MAX (1u << 20)
@@ -40,12 +41,15 @@ void ring_release(struct ring *r)
 
 enum look { LOOK_TAKEN, LOOK_NOT_YET, LOOK_GONE };
 
+static uint64_t ring_slot_number(const struct ring_block *b, uint64_t ticket)
+{
+	return (ticket % b->nr + b->nr - b->anchor % b->nr) % b->nr;
+}
+
 static const uint8_t *ring_slot_of(const struct ring *r, const struct ring_block *b,
 				   uint64_t ticket)
 {
-	uint64_t slot = (ticket % b->nr + b->nr - b->anchor % b->nr) % b->nr;
-
-	return b->slots + slot * r->stride;
+	return b->slots + ring_slot_number(b, ticket) * r->stride;
 }
 
 static uint32_t load_front(const uint8_t *slot)
@@ -75,6 +79,16 @@ static void copy_slot(struct ring *r, const uint8_t *slot)
 	}
 }
 
+/* The stamp is written with the frame, before front: the caller's check covers it. */
+static void copy_stamp(struct ring *r, const struct ring_block *b, uint64_t ticket)
+{
+	const struct ppt_stamp *stamps = (const void *)b->stamps;
+	const struct ppt_stamp *stamp = stamps ? &stamps[ring_slot_number(b, ticket)] : NULL;
+
+	r->stamp_time = stamp ? __atomic_load_n(&stamp->time, __ATOMIC_RELAXED) : 0;
+	r->stamp_tid = stamp ? __atomic_load_n(&stamp->tid, __ATOMIC_RELAXED) : 0;
+}
+
 static enum look ring_look_at(struct ring *r, const struct ring_block *b, uint64_t ticket)
 {
 	const uint8_t *slot = ring_slot_of(r, b, ticket), *back = slot + r->frame_size - 4;
@@ -83,6 +97,7 @@ static enum look ring_look_at(struct ring *r, const struct ring_block *b, uint64
 	if (front != seqno)
 		return is_newer(front, seqno) ? LOOK_GONE : LOOK_NOT_YET;
 	copy_slot(r, slot);
+	copy_stamp(r, b, ticket);
 	/* (ppt-A) pairs with the release fence after the back number in slot_write(). */
 	fence_load_load();
 	memcpy(&back_copied, r->copy + r->frame_size - 4, 4);

@@ -23,8 +23,9 @@
 /* One array of slots. */
 struct ring_block {
 	const uint8_t *slots;
-	uint32_t nr;     /* of slots; 0: no block */
-	uint64_t anchor; /* a ticket that belongs to slot 0 */
+	uint32_t nr;           /* of slots; 0: no block */
+	uint64_t anchor;       /* a ticket that belongs to slot 0 */
+	const uint8_t *stamps; /* one per slot, struct ppt_stamp; NULL: none */
 };
 
 /* Receives a copy of a frame, valid during the call. */
@@ -39,6 +40,7 @@ struct ring {
 	size_t nr_pending, size_pending;
 	unsigned stalled; /* polls that ended at the same ticket */
 	uint8_t *copy;
+	uint64_t stamp_time, stamp_tid; /* of the copy; 0 without stamps */
 	ring_frame_fn *each;
 	void *arg;
 	uint64_t taken, missed;

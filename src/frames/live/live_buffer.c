@@ -58,7 +58,18 @@ static int live_read_text(struct target *t, uint64_t addr, char **out, size_t *l
 	return 0;
 }
 
-/* The symbol is a pointer to the text; a symbol that is the text itself is accepted, too. */
+static bool live_is_text(struct target *t, uint64_t addr)
+{
+	char first = 0;
+
+	return target_read_some(t, addr, &first, 1) == 1 && first == '{';
+}
+
+/*
+ * The symbol is a pointer to the text; a symbol that is the text itself is accepted, too.  In a
+ * static position-independent program that is held before its first instruction, the pointer is
+ * not relocated yet.
+ */
 static int find_text(struct target *t, const struct buffer_symbol *place, uint64_t *addr,
 		     struct err *err)
 {
@@ -68,6 +79,8 @@ static int find_text(struct target *t, const struct buffer_symbol *place, uint64
 	if (rc < 0)
 		return rc;
 	*addr = (word & 0xff) == '{' ? place->json : word;
+	if (!live_is_text(t, *addr) && live_is_text(t, place->bias + word))
+		*addr = place->bias + word;
 	return 0;
 }
 

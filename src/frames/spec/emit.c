@@ -45,6 +45,7 @@ static bool emit_has_value(const void *context, const char *word)
 		{ "debug", d->has_debug && d->debug },
 		{ "resize", d->resize },
 		{ "old", d->dialect == DESC_PPT },
+		{ "stamps", d->stamps && d->dialect == DESC_SEED },
 		{ "times", times },
 		{ "timed", times || emit_has_type(d, DESC_COUNTER) },
 		{ "ticks", d->time == DESC_COUNTER_CLOCK },

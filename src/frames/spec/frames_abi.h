@@ -94,8 +94,23 @@ struct ppt_control {
 	/* A separate cache line: all threads of the client write it. */
 	uint64_t next_ticket; /* [shared] client; collector sets it to 1 before the attach */
 	uint64_t dropped;     /* [shared] client: tickets that it could not write */
-	uint8_t spare[48];    /* zero */
+	uint32_t stamp_kind;  /* collector: PPT_STAMP_*, before the attach */
+	uint8_t spare[44];    /* zero */
 };
+
+/*
+ * Who saved a frame, and when: a stamp per slot.  The stamps follow the slots; there are as many
+ * slots as fit together with their stamps.  A client that knows them has "stamps" in its
+ * description; a collector sets stamp_kind for no other.
+ */
+struct ppt_stamp {
+	uint64_t time; /* [shared] client: in the unit of stamp_kind */
+	uint64_t tid;  /* [shared] client: thread id, in its own pid namespace */
+};
+
+#define PPT_STAMP_NONE                  0u
+#define PPT_STAMP_NS                    1u /* CLOCK_MONOTONIC, nanoseconds */
+#define PPT_STAMP_TICKS                 2u /* cycle counter */
 
 #define PPT_CONTROL_SIZE_SEED           392 /* without the extension */
 #define PPT_CONTROL_SIZE                576
@@ -169,6 +184,7 @@ _Static_assert(sizeof(struct ppt_stat) == 8, "ppt_stat");
 _Static_assert(sizeof(struct ppt_hmem) == 8, "ppt_hmem");
 _Static_assert(sizeof(struct ppt_control) == PPT_CONTROL_SIZE, "ppt_control");
 _Static_assert(sizeof(struct ppt_old_control) == 416, "ppt_old_control");
+_Static_assert(sizeof(struct ppt_stamp) == 16, "ppt_stamp");
 PPT_FIELD(ppt_stat, ppt_agent_pid, 0, 4);
 PPT_FIELD(ppt_stat, client_error, 4, 4);
 PPT_FIELD(ppt_hmem, id, 0, 4);
@@ -193,6 +209,7 @@ PPT_FIELD(ppt_control, counter_error, 504, 4);
 PPT_FIELD(ppt_control, counter_slot, 508, 4);
 PPT_FIELD(ppt_control, next_ticket, 512, 8);
 PPT_FIELD(ppt_control, dropped, 520, 8);
+PPT_FIELD(ppt_control, stamp_kind, 528, 4);
 PPT_FIELD(ppt_old_control, client_flags, 40, 8);
 PPT_FIELD(ppt_old_control, nr_perf_ctrs, 48, 4);
 PPT_FIELD(ppt_old_control, counterdata, 56, 360);

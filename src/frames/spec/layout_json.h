@@ -129,6 +129,7 @@ struct desc {
 	bool has_debug, debug, has_native_counter, native_counter;
 	/* The client knows the extension of the control block, PPT_HMEM_DETACH and so on. */
 	bool extended;
+	bool stamps; /* the client can write a stamp beside each frame: struct ppt_stamp */
 	struct desc_tag *tags;
 	size_t nr_tags;
 	struct desc_frame *frames;

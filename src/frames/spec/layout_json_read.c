@@ -639,6 +639,7 @@ static bool layout_json_read_metadata(struct layout_reading *r, const json_t *me
 		d->dialect = !strcmp(dialect, "seed") ? DESC_SEED : DESC_PPT;
 	d->resize = json_is_true(json_object_get(meta, "resize"));
 	d->extended = json_is_true(json_object_get(meta, "extended"));
+	d->stamps = d->extended && json_is_true(json_object_get(meta, "stamps"));
 	if (time && !strcmp(time, "counter"))
 		d->time = DESC_COUNTER_CLOCK;
 	if (json_object_get(meta, "stride") &&

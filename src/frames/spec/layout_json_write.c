@@ -391,6 +391,7 @@ static void put_metadata(struct json_writer *w, const struct desc *d)
 	jw_field_bool(w, "resize", d->resize);
 	jw_field_string(w, "time", times[d->time]);
 	jw_field_bool(w, "extended", d->extended);
+	jw_field_bool(w, "stamps", d->stamps && d->dialect == DESC_SEED);
 	jw_object_end(w);
 }
 

@@ -631,7 +631,7 @@ int spec_parse(struct desc *d, const char *text, size_t size, struct spec_error 
 	memset(d, 0, sizeof(*d));
 	memset(error, 0, sizeof(*error));
 	d->time = DESC_TIMESPEC;
-	d->extended = true;
+	d->extended = d->stamps = true;
 	if (!set_text(&p, &d->abi, PPT_ABI) || !set_text(&p, &d->name, "unlisted") ||
 	    !set_text(&p, &d->language, "C") || !set_text(&p, &d->clock, "monotonic"))
 		p.lex.code = -ENOMEM;

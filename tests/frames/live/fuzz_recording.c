@@ -163,7 +163,7 @@ static void fuzz_ring(const uint8_t *data, size_t size)
 	MUST(memory && ring_init(&r, 24, 20, count, &taken) == 0);
 	memcpy(memory, data, size < 192 ? size : 192);
 	memcpy(&head, data, size < 8 ? size : 8);
-	r.now = (struct ring_block){ (const uint8_t *)memory, 8, 1 };
+	r.now = (struct ring_block){ (const uint8_t *)memory, 8, 1, NULL };
 	for (i = 0; i < 4; i++)
 		ring_poll(&r, head >> (8 * i), i & 1);
 	if (ring_find_start(&r)) {

@@ -47,7 +47,7 @@ static void begin(struct ring *r, uint32_t slots, uint64_t max)
 	CHECK_EQ(ring_init(r, STRIDE, SIZE, check_frame, NULL), 0);
 	memset(memory, 0, sizeof(memory));
 	CHECK((size_t)slots * STRIDE <= sizeof(memory));
-	r->now = (struct ring_block){ (const uint8_t *)memory, slots, 1 };
+	r->now = (struct ring_block){ (const uint8_t *)memory, slots, 1, NULL };
 	free(seen);
 	tickets_max = max;
 	seen = calloc(max, 1);
@@ -199,7 +199,7 @@ static void numbers_go_on_behind_32_bits(void)
 static void a_resize_loses_nothing_that_was_written(void)
 {
 	static uint32_t second[64 * STRIDE / 4];
-	struct ring_block block = { (const uint8_t *)second, 64, 1 };
+	struct ring_block block = { (const uint8_t *)second, 64, 1, NULL };
 	struct ring r;
 	uint64_t n;
 
@@ -226,7 +226,7 @@ static void a_resize_loses_nothing_that_was_written(void)
 static void a_resize_that_was_not_seen_coming_loses_nothing_either(void)
 {
 	static uint32_t second[64 * STRIDE / 4];
-	struct ring_block block = { (const uint8_t *)second, 64, 1 };
+	struct ring_block block = { (const uint8_t *)second, 64, 1, NULL };
 	struct ring r;
 	uint64_t n;
 
