@@ -2,7 +2,9 @@
 /* cmd_run.c - corotracer run: collect from a program, launched or running, until it ends. */
 #include <stdio.h>
 
+#include "attach_options.h"
 #include "run_collector.h"
+#include "run_frames.h"
 
 static const struct opt opts[] = {
 	{ 'p', "pid", "PID", "trace this running process; Ctrl-C detaches",
@@ -16,6 +18,11 @@ static const struct opt opts[] = {
 	  OPT_NUMBER(struct session, serve_port, 1, 65535), OPT_GIVEN(struct session, serve) },
 	{ 0, "cpu", NULL, "record when threads have a processor, and when they wait",
 	  OPT_FLAG(struct session, config.cpu) },
+	{ 0, "frames", "[=BUFFER,...]", "record frames, from the program's start (default: all)",
+	  OPT_TEXT(struct session, config.frames.buffers),
+	  OPT_GIVEN(struct session, config.frames.is_wanted) },
+	{ 0, "counter", "NAME,...", "with --frames: up to three counters, as for attach",
+	  OPT_CALL(struct session, config.frames.counters, attach_add_counters), .is_rare = true },
 	{ 0, "wait-all", NULL, "also wait for the program's child processes",
 	  OPT_FLAG(struct session, config.wait_all) },
 	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong findings (or LIST)",
@@ -44,6 +51,8 @@ static int run_run(int argc, char **argv)
 		message_print("run", "--cpu cannot be used with --flight-recorder");
 		return EXIT_USAGE;
 	}
+	if (!run_frames_check(&s.config))
+		return EXIT_USAGE;
 	if (s.config.pid)
 		return session_run(&s);
 	if (first >= argc) {

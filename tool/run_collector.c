@@ -61,7 +61,10 @@ static int session_exit_status(const struct session *s, const struct collector_r
 		return EXIT_FAILED;
 	if (r->output.code || r->sidecar.code)
 		return EXIT_FAILED;
-	if (s->fail_on_loss && (r->lost || r->others_lost || r->totals.without_station))
+	if (r->frames.failed)
+		return EXIT_FAILED;
+	if (s->fail_on_loss &&
+	    (r->lost || r->others_lost || r->totals.without_station || r->frames.lost))
 		return EXIT_FAILED;
 	return EXIT_OK;
 }

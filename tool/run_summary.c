@@ -16,6 +16,7 @@
 #include "base/printer.h"
 #include "base/text.h"
 #include "cmd.h"
+#include "run_frames.h"
 
 static const char *output_name(const struct session *s)
 {
@@ -330,7 +331,8 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 	struct printer p;
 
 	lines_trouble(s, r);
-	if (s->quiet && !r->lost && !r->totals.without_station && !r->totals.garbage)
+	if (s->quiet && !r->lost && !r->totals.without_station && !r->totals.garbage &&
+	    !r->frames.lost)
 		return;
 	printer_begin(&p, stderr, false);
 	line_totals(s, r);
@@ -341,6 +343,7 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 	hint_loss(s, r);
 	line_waits(r);
 	line_switches(s, r);
+	run_frames_text(&s->config, &r->frames);
 	lines_lanes(r);
 	line_without_station(s, r);
 	lines_garbage(r);
@@ -390,6 +393,7 @@ static void summary_json_lanes(struct printer *p, const struct collector_result 
 	print_count(p, "recorded", NULL, r->switches);
 	print_count(p, "lost", NULL, r->switches_lost);
 	print_object_end(p);
+	run_frames_json(p, &r->frames);
 	print_count(p, "region_bytes", NULL, r->region_bytes);
 	print_string(p, "region", r->place);
 	print_known(p, "place_holds", NULL, r->place_holds, r->place_holds, NULL);

@@ -65,6 +65,7 @@ struct collector {
 	struct cpu_sampler sampler;
 	struct descriptor_looks looks;
 	struct switch_recorder switches;
+	struct frame_recorder frames;
 	struct pace pace;
 	struct timebase timebase;
 	struct snapshots snapshots;
@@ -163,6 +164,10 @@ static void collector_scan(struct collector *c, struct harvest_scan *found)
 	cpu_sampler_look(&c->sampler, c->harvest.now_ns + c->cost_ns);
 	looks_take(&c->looks, c->harvest.now_ns + c->cost_ns);
 	switch_recorder_look(&c->switches, c->harvest.now_ns + c->cost_ns);
+	frame_recorder_look(&c->frames, c->harvest.now_ns + c->cost_ns,
+			    look.cut       ? 0
+			    : c->lanes.ext ? c->lane_record.drain.limit_ns
+					   : UINT64_MAX);
 }
 
 /* @is_sleeping: no event comes for a while, and readers may wait for the last ones. */
@@ -317,6 +322,7 @@ static bool collector_is_done(struct collector *c)
 static uint64_t time_to_look(const struct collector *c, uint64_t now_ns, uint64_t ns)
 {
 	ns = switch_recorder_wait(&c->switches, now_ns, ns);
+	ns = frame_recorder_wait(&c->frames, now_ns, ns);
 	return looks_wait(&c->looks, now_ns, cpu_sampler_wait(&c->sampler, now_ns, ns));
 }
 
@@ -360,7 +366,7 @@ static void collector_collect(struct collector *c)
 		if (wait_ns == PACE_SLEEP)
 			sleep_until_woken(c);
 		else if (wait_ns || now - c->looked_up_ns >= LOOK_UP_NS)
-			collector_wait_for(c, wait_ns);
+			collector_wait_for(c, frame_recorder_wait(&c->frames, now, wait_ns));
 	}
 }
 
@@ -434,7 +440,33 @@ static int collector_launch(struct collector *c, struct err *err)
 	if (moved && c->config->stdout_moved)
 		c->config->stdout_moved();
 	snprintf(stations, sizeof(stations), "%u", c->region.nr_stations);
-	return launch_start(&c->launch, c->config->argv, env, &c->signals, moved, err);
+	if (!c->config->frames.is_wanted)
+		return launch_start(&c->launch, c->config->argv, env, &c->signals, moved, err);
+	return launch_start_held(&c->launch, c->config->argv, env, &c->signals, moved, err);
+}
+
+/* Attach the buffers of frames.  A launched program is held until then. */
+static int collector_open_frames(struct collector *c, struct err *err)
+{
+	const struct collector_config *config = c->config;
+	int rc = 0;
+
+	if (!config->frames.is_wanted)
+		return 0;
+	if (config->argv && !c->launch.is_held)
+		*err = c->launch.unheld;
+	else
+		rc = frame_recorder_open(&c->frames, &config->frames,
+					 config->argv ? c->launch.pid : config->pid, &c->clock,
+					 err);
+	if (err->code && config->argv)
+		launch_abort(&c->launch);
+	else if (config->argv)
+		launch_release(&c->launch);
+	if (err->code)
+		return err->code;
+	frame_recorder_begin(&c->frames, &c->lane_record.owners, &c->clock, c->record.writer);
+	return rc;
 }
 
 /* The region and its socket, and as the owner of the program what is beside them. */
@@ -509,6 +541,8 @@ static int collector_begin(struct collector *c, struct err *err)
 		return err->code;
 	if (config->argv && collector_launch(c, err) < 0)
 		return err->code;
+	if (collector_open_frames(c, err) < 0)
+		return err->code;
 	if (config->argv)
 		signals_watch(&c->signals, c->launch.pid);
 	if (config->pid) {
@@ -551,6 +585,7 @@ static void collector_end(struct collector *c)
 	snapshots_close(&c->snapshots);
 	cpu_sampler_close(&c->sampler);
 	switch_recorder_close(&c->switches);
+	frame_recorder_close(&c->frames);
 	looks_close(&c->looks);
 	lane_record_close(&c->lane_record);
 	harvest_close(&c->harvest);
@@ -601,6 +636,7 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 	r->waits = t->blocked;
 	r->switches = c->switches.nr_written;
 	r->switches_lost = c->switches.nr_lost;
+	r->frames = c->frames.totals;
 	r->wait_ns = t->blocked_ns;
 	r->region_bytes = c->region.size + lanes_committed(&c->lanes);
 	r->no_lanes = c->no_lanes;
@@ -656,6 +692,7 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 	cpu_sampler_finish(&c->sampler, c->end_ns);
 	switch_recorder_finish(&c->switches, c->end_ns);
 	lane_record_finish(&c->lane_record);
+	frame_recorder_finish(&c->frames);
 	collector_report(c, r);
 	if (c->config->pid && c->config->add_facts && c->record.writer && !c->config->flight_size)
 		c->config->add_facts(c->record.writer, c->config->pid,
@@ -679,6 +716,8 @@ int collector_run(const struct collector_config *config, struct collector_result
 	rc = collector_begin(&c, err);
 	if (rc == 0) {
 		collector_collect(&c);
+		/* Before the events: without them the coroutine of a frame is not known. */
+		frame_recorder_stop(&c.frames);
 		if (config->pid && c.request_state < REQUEST_ENDED)
 			collector_detach(&c);
 		collector_finish(&c, result);

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "collect/frame_recorder.h"
 #include "collect/lane_scan.h"
 #include "collect/station_scan.h"
 #include "collect/lane_memory.h"
@@ -32,7 +33,8 @@ struct collector_config {
 	pid_t pid;            /* a running program to attach to, without argv; 0: none */
 	uint64_t duration_ns; /* with pid: detach after this time; 0: when asked to */
 	bool cpu;             /* record context switches */
-	bool wait_all;        /* also wait until every connected process has disconnected */
+	struct frame_request frames;
+	bool wait_all; /* also wait until every connected process has disconnected */
 	struct lanes_config lanes;
 	uint64_t flight_size; /* size of the flight recorder, written on request; 0: none */
 	const char *tool;     /* name and version for the sidecar: "corotracer 1.2.3" */
@@ -65,12 +67,13 @@ struct collector_result {
 	uint64_t lost;         /* written - collected, for any reason */
 	uint64_t lost_output;  /* of these: read, but writing the file failed */
 	uint64_t lost_full;    /* of these: no room in their lane */
-	uint64_t others_collected; /* create, wake, end and destroy events in the trace */
-	uint64_t others_lost;      /* such events that are lost */
-	uint64_t waits, wait_ns;   /* times a thread waited for room in a lane */
-	uint64_t switches;         /* times that a thread had no processor, with config.cpu */
-	uint64_t switches_lost;    /* records of them that are missing */
-	uint64_t forgotten;        /* transitions that the flight recorder discarded */
+	uint64_t others_collected;  /* create, wake, end and destroy events in the trace */
+	uint64_t others_lost;       /* such events that are lost */
+	uint64_t waits, wait_ns;    /* times a thread waited for room in a lane */
+	uint64_t switches;          /* times that a thread had no processor, with config.cpu */
+	uint64_t switches_lost;     /* records of them that are missing */
+	struct frame_totals frames; /* with config.frames */
+	uint64_t forgotten;         /* transitions that the flight recorder discarded */
 	uint64_t others_forgotten;
 	uint64_t clamped;      /* events whose time was raised to that of the event before */
 	struct err output;     /* why writing the trace failed; code 0: it did not */

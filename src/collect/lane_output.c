@@ -26,6 +26,8 @@ static void lane_record_sink_lane(void *ctx, const struct trace_lane *lane)
 	if (l->journal.head && l->journal.head->format == TRACE_FORMAT_CTF &&
 	    lane->number >= CTF_LANE_FILES)
 		drop_journal(l);
+	if (l->owners.is_on)
+		frame_owners_lane(&l->owners, lane->number, lane->tid);
 	record_lane(l->record, lane);
 }
 
@@ -40,6 +42,8 @@ static void lane_record_sink_event(void *ctx, uint32_t lane, const struct trace_
 					      .written = ev->written,
 					      .lost = ev->lost,
 				      });
+	if (l->owners.is_on)
+		frame_owners_event(&l->owners, lane, ev);
 	record_event(l->record, lane, ev);
 }
 
@@ -48,6 +52,8 @@ static void lane_record_sink_gap(void *ctx, uint32_t lane, uint64_t from_ts, uin
 {
 	struct lane_record *l = ctx;
 
+	if (l->owners.is_on)
+		frame_owners_gap(&l->owners, lane, from_ts);
 	record_gap(l->record, lane, from_ts, to_ts, transitions, others);
 }
 

@@ -9,6 +9,7 @@
 #ifndef COLLECT_LANE_OUTPUT_H
 #define COLLECT_LANE_OUTPUT_H
 
+#include "collect/frame_owners.h"
 #include "collect/lane_scan.h"
 #include "collect/journal.h"
 #include "collect/coroutine_table.h"
@@ -22,7 +23,8 @@ struct lane_record {
 	struct record *record;
 	struct lanes *lanes;
 	struct tickclock *clock;
-	struct worst worst;  /* coroutines with the most lost events */
+	struct frame_owners owners; /* with `run --frames` */
+	struct worst worst;         /* coroutines with the most lost events */
 	uint64_t unreported; /* ended coroutines whose end event was lost, found in a ctp_life */
 };
 

@@ -114,6 +114,9 @@ static void copy_item(struct join *j, const struct journal_copy *journal,
 	case TRACE_ITEM_SWITCH:
 		trace_put_switch(writer, &item->switched);
 		break;
+	case TRACE_ITEM_FRAME:
+		trace_put_frame(writer, &item->frame);
+		break;
 	case TRACE_ITEM_WAITING:
 		trace_put_waiting(writer, &item->waiting);
 		break;

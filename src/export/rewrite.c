@@ -162,6 +162,9 @@ static int put_item(struct rewrite *r, const struct trace_item *item)
 	case TRACE_ITEM_SWITCH:
 		trace_put_switch(r->writer, &item->switched);
 		return 0;
+	case TRACE_ITEM_FRAME:
+		trace_put_frame(r->writer, &item->frame);
+		return 0;
 	case TRACE_ITEM_WAITING:
 		trace_put_waiting(r->writer, &item->waiting);
 		return 0;

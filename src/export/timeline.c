@@ -666,6 +666,7 @@ int timeline_add(struct timeline *tl, const struct trace_item *item)
 	case TRACE_ITEM_CPU:
 	case TRACE_ITEM_DESCRIPTOR:
 	case TRACE_ITEM_WAITING:
+	case TRACE_ITEM_FRAME:
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}

@@ -131,6 +131,7 @@ enum ctf_fact_id {
 	CTF_DESCRIPTOR,
 	CTF_SWITCH,
 	CTF_WAITING,
+	CTF_FRAME,
 	NR_CTF_FACTS,
 };
 

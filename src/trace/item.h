@@ -232,6 +232,23 @@ struct trace_waiting {
 	const char *verdict; /* of `corotracer why`: "waiting", "unreachable" ... */
 };
 
+/*
+ * A frame that the program saved (`run --frames`), or with type NULL: frames that are lost.  The
+ * coroutine is the one that ran on the thread at that time; 0: none ran, or it is not known.
+ */
+struct trace_frame {
+	uint64_t pid;
+	uint64_t tid;      /* 0: not known */
+	uint64_t ts;       /* time of the save; with is_late: when the collector read it */
+	uint64_t probe_id; /* 0: none */
+	uint64_t ticket;   /* number of the frame in its buffer */
+	uint64_t lost;     /* number of frames, if type is NULL */
+	bool is_late;      /* the time of the save is not known: it is before ts */
+	const char *buffer;
+	const char *type;
+	const char *fields; /* JSON object: the values by name; null: not measured */
+};
+
 enum trace_item_type {
 	TRACE_ITEM_RUN,
 	TRACE_ITEM_PROCESS,
@@ -245,6 +262,7 @@ enum trace_item_type {
 	TRACE_ITEM_DESCRIPTOR,
 	TRACE_ITEM_SWITCH,
 	TRACE_ITEM_WAITING,
+	TRACE_ITEM_FRAME,
 	NR_TRACE_ITEM_TYPES,
 };
 
@@ -267,6 +285,7 @@ struct trace_item {
 		struct trace_descriptor descriptor;
 		struct trace_switch switched;
 		struct trace_waiting waiting;
+		struct trace_frame frame;
 	};
 };
 

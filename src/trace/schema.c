@@ -83,6 +83,19 @@ static const struct schema_field waiting_fields[] = {
 	{ KEY("verdict"), TEXT(trace_waiting, verdict), OMITTED, .ctf = 10 },
 };
 
+static const struct schema_field frame_fields[] = {
+	{ KEY("pid"), U64(trace_frame, pid), .ctf = 1, COLUMN(1) },
+	{ KEY("tid"), U64(trace_frame, tid), OMITTED, .ctf = 2, COLUMN(2) },
+	{ KEY("ts"), U64(trace_frame, ts), .ctf = 3, COLUMN(3) },
+	{ KEY("probe_id"), ID(trace_frame, probe_id), OMITTED, .ctf = 4, COLUMN(4) },
+	{ KEY("ticket"), U64(trace_frame, ticket), OMITTED, .ctf = 5, COLUMN(7) },
+	{ KEY("lost"), U64(trace_frame, lost), OMITTED, .ctf = 6, COLUMN(9) },
+	{ KEY("late"), BOOL(trace_frame, is_late), OMITTED, .ctf = 7, COLUMN(10) },
+	{ KEY("buffer"), TEXT(trace_frame, buffer), OMITTED, .ctf = 8, COLUMN(5) },
+	{ KEY("frame"), TEXT(trace_frame, type), OMITTED, .ctf = 9, COLUMN(6) },
+	{ KEY("fields"), TEXT(trace_frame, fields), OMITTED, .ctf = 10, COLUMN(8) },
+};
+
 static const struct schema_field site_fields[] = {
 	{ KEY("id"), U32(trace_site, id), .ctf = 1, .ctf_name = "site", COLUMN(1),
 	  .column_name = "site" },
@@ -179,6 +192,7 @@ const struct schema_record schema[NR_TRACE_ITEM_TYPES] = {
 	[TRACE_ITEM_DESCRIPTOR] = { "descriptor", FIELDS(descriptor_fields), CTF_DESCRIPTOR },
 	[TRACE_ITEM_SWITCH] = { "switch", FIELDS(switch_fields), CTF_SWITCH },
 	[TRACE_ITEM_WAITING] = { "waiting", FIELDS(waiting_fields), CTF_WAITING },
+	[TRACE_ITEM_FRAME] = { "frame", FIELDS(frame_fields), CTF_FRAME },
 };
 
 const struct schema_kind schema_kinds[NR_TRACE_KINDS] = {

@@ -161,6 +161,7 @@ void trace_put_module(struct trace_writer *w, const struct sidecar_module *modul
 void trace_put_cpu(struct trace_writer *w, const struct trace_cpu *cpu);
 void trace_put_descriptor(struct trace_writer *w, const struct trace_descriptor *descriptor);
 void trace_put_switch(struct trace_writer *w, const struct trace_switch *switched);
+void trace_put_frame(struct trace_writer *w, const struct trace_frame *frame);
 void trace_put_waiting(struct trace_writer *w, const struct trace_waiting *waiting);
 /* A coroutine that used a station, or that still existed at the end of the run. */
 void trace_put_coroutine(struct trace_writer *w, const struct sidecar_coroutine *coroutine);

@@ -100,6 +100,17 @@ def run_counts_context_switches(n, trace):
 
 
 @check
+def run_counts_frames(n, trace):
+    """tests/frames/run/test_frames_run.py compares each of them with the program's own list."""
+    facts = trace.facts["frame"]
+    frames = [f for f in facts if "frame" in f]
+    lost = sum(f.get("lost", 0) for f in facts)
+    n.equal_all("frames", {"buffers": len({f["buffer"] for f in facts}), "issued": len(frames) + lost,
+                           "recorded": len(frames), "in_coroutine": len([f for f in frames if "probe_id" in f]),
+                           "late": len([f for f in frames if "late" in f]), "lost": lost, "dropped": 0})
+
+
+@check
 def run_knows_the_size_of_its_region_and_the_writers(n, run, stations, buffer):
     n.within("region_bytes", 128 * STATION_BYTES, 128 * STATION_BYTES + buffer)
     n.equal("writers.corotracer", len(run.truth.coroutines) if stations else 0)
@@ -132,6 +143,7 @@ def check_summary(run, processor_ns, stations=False, forgotten=False, blocks=Fal
     run_counts_connections_and_wakeups(n, run)
     run_counts_lanes_and_waits(n, run, stations, blocks)
     run_counts_context_switches(n, trace)
+    run_counts_frames(n, trace)
     run_knows_the_size_of_its_region_and_the_writers(n, run, stations, buffer)
     if not forgotten:
         run_names_the_coroutines_that_lost_most(n, run, trace, stations)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""`run --frames`: every frame from the first instruction on, with its thread, time and coroutine."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+TOOL = os.environ.get("COROTRACER", os.path.join(os.environ["TRACED"], "../../../corotracer"))
+TRACED = os.environ["TRACED"]
+LIVE = os.environ["LIVE"]
+SCRATCH = tempfile.TemporaryDirectory(prefix="ct.")
+
+
+def program(kind):
+    return os.path.join(TRACED, f"frames_traced_{kind}")
+
+
+def run(*words, status=0):
+    done = subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == status, (words, done.returncode, done.stderr)
+    return done
+
+
+def summary_of(done):
+    return json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
+
+
+def lines_of(trace):
+    with open(trace + ".meta", encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def frames_of(trace):
+    frames = [line for line in lines_of(trace) if line["type"] == "frame"]
+    for f in frames:
+        if "fields" in f:
+            f["fields"] = json.loads(f["fields"])
+    return frames
+
+
+def saves_of(text):
+    keys = ("number", "tid", "coro", "where", "before", "after")
+    lines = [dict(zip(keys, line.split())) for line in text.splitlines()]
+    return [{k: v if k == "where" else int(v) for k, v in line.items()} for line in lines]
+
+
+def check_frames(saves, frames):
+    """The program's own list against the trace, frame by frame."""
+    steps = {f["fields"]["number"]: f for f in frames if f.get("frame") == "step"}
+    assert len(steps) == len(saves), (len(steps), len(saves))
+    for s in saves:
+        f = steps[s["number"]]
+        fields = f["fields"]
+        assert f["buffer"] == "Traced" and f["tid"] == s["tid"] == fields["tid"], (s, f)
+        assert fields["where"] == s["where"] and fields["text"] == f'"{s["number"]}"\n', (s, f)
+        # The clock of the trace is CLOCK_MONOTONIC: the save is between the program's own readings.
+        assert s["before"] - 1000 <= f["ts"] <= s["after"] + 1000, (s, f)
+        assert fields["before"] <= s["before"], (s, f)
+        assert f.get("probe_id", 0) == s["coro"] == fields["coro"], (s, f)
+        assert "late" not in f, f
+    tickets = sorted(f["ticket"] for f in frames)
+    assert tickets == list(range(1, len(saves) + 2)), tickets[:10]
+    note, = [f for f in frames if f.get("frame") == "note"]
+    assert note["fields"] == {"value": -7, "ratio": 0.1} and "probe_id" not in note, note
+
+
+def check_linked(kind, rounds):
+    """From the constructor on, however the program is linked."""
+    trace = f"{SCRATCH.name}/{kind}.jsonl"
+    done = run("run", "--frames", "--json", "-o", trace, "--", program(kind), str(rounds))
+    saves = saves_of(done.stdout)
+    check_frames(saves, frames_of(trace))
+    s = summary_of(done)["frames"]
+    inside = sum(1 for x in saves if x["coro"])
+    assert s["recorded"] == s["issued"] == len(saves) + 1 and s["in_coroutine"] == inside, s
+    assert s["lost"] == s["dropped"] == s["late"] == 0 and s["buffers"] == 1, s
+    assert [x["where"] for x in saves[:3]] == ["constructor", "constructor", "start"]
+    return trace, saves
+
+
+def check_formats(trace, saves):
+    """CTF and the compact format carry the same items, also when recorded there; and back."""
+    for name in ("copy.ctf", "copy.ct"):
+        copy, back = f"{SCRATCH.name}/{name}", f"{SCRATCH.name}/{name}.jsonl"
+        run("export", "ctf" if name.endswith("ctf") else "ct", trace, "-o", copy)
+        run("export", "jsonl", copy, "-o", back)
+        assert frames_of(back) == frames_of(trace), name
+        made = f"{SCRATCH.name}/made.{name}"
+        done = run("run", "--frames=Traced", "-o", made, "--", program("pie"), "30")
+        run("export", "jsonl", made, "-o", back)
+        check_frames(saves_of(done.stdout), frames_of(back))
+    assert saves
+
+
+def check_running():
+    """Of a running program: from then on."""
+    trace = f"{SCRATCH.name}/running.jsonl"
+    with subprocess.Popen([program("pie"), "4000", "1000"], stdout=subprocess.PIPE, text=True) as p:
+        time.sleep(0.3)
+        done = run("run", "--frames", "--json", "--no-snapshot", "-p", str(p.pid), "--duration", "0.7", "-o", trace)
+        p.kill()
+        p.communicate()
+    frames = frames_of(trace)
+    s = summary_of(done)["frames"]
+    assert s["recorded"] == s["issued"] == len(frames) > 100 and s["lost"] == 0, (s, len(frames))
+    # A coroutine from before is known from its first resume on, at the latest.
+    known = [f for f in frames if f.get("probe_id")]
+    assert len(known) > 50 and all(f["fields"]["where"] in ("inside", "nested") for f in known), len(known)
+    assert all(f["fields"]["coro"] in (0, f["probe_id"]) for f in known)
+
+
+def check_alone():
+    """Programs without coroutines, with several threads, with the buffer in a library."""
+    trace = f"{SCRATCH.name}/alone.jsonl"
+    done = run("run", "--frames", "--json", "-o", trace, "--", f"{LIVE}/live_quick", "return", "700")
+    s = summary_of(done)["frames"]
+    frames = frames_of(trace)
+    assert s["recorded"] == s["issued"] == len(frames) == 700 and s["in_coroutine"] == 0, (s, len(frames))
+    assert all("probe_id" not in f and f["tid"] for f in frames)
+    assert [f["fields"]["n"] for f in frames] == list(range(frames[0]["fields"]["n"], frames[0]["fields"]["n"] + 700))
+
+
+def check_errors():
+    trace = f"{SCRATCH.name}/none.jsonl"
+    done = run("run", "--frames", "-o", trace, "--", "/bin/echo", "never", status=1)
+    assert "'echo' has no frame buffer" in done.stderr and "hint:" in done.stderr, done.stderr
+    assert done.stdout == "" and not os.path.exists(trace)
+    done = run("run", "--frames=Other", "-o", trace, "--", program("pie"), status=1)
+    assert "'Other'" in done.stderr and done.stdout == "", done.stderr
+    done = run("run", "--frames", "-o", trace, "--", "/nonexistent", status=1)
+    assert "cannot run" in done.stderr, done.stderr
+    done = run("run", "--counter", "x", "-o", trace, "--", program("pie"), status=2)
+    assert "--counter needs --frames" in done.stderr, done.stderr
+
+
+def main():
+    for kind in ("fixed", "static", "static_pie"):
+        check_linked(kind, 60)
+    trace, saves = check_linked("pie", 3000)
+    check_formats(trace, saves)
+    check_running()
+    check_alone()
+    check_errors()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
