@@ -24,7 +24,7 @@ static const struct opt opts[] = {
 	{ 0, "counter", "NAME,...", "with --frames: up to three counters, as for attach",
 	  OPT_CALL(struct session, config.frames.counters, attach_add_counters), .is_rare = true },
 	{ 0, "wait-all", NULL, "also wait for the program's child processes",
-	  OPT_FLAG(struct session, config.wait_all) },
+	  OPT_FLAG(struct session, config.wait_all), .is_rare = true },
 	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong findings (or LIST)",
 	  OPT_TEXT(struct session, check_list), OPT_GIVEN(struct session, check) },
 	{ 0, "suppressions", "FILE", "known findings that --check ignores",
