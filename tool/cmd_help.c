@@ -49,9 +49,8 @@ static void print_all(void)
 {
 	size_t i;
 
-	puts("usage: corotracer COMMAND [OPTIONS] ...; 'corotracer help COMMAND' has the options\n"
-	     "To begin: corotracer run -o t.jsonl -- ./your_program; corotracer report "
-	     "t.jsonl");
+	puts("usage: corotracer COMMAND ...; to begin: run -o t.jsonl -- PROGRAM, report t.jsonl, "
+	     "help COMMAND");
 	for (i = 0; commands[i]; i++) {
 		if (first_of_instrument(i) && strcmp(commands[i]->instrument, about) != 0)
 			print_instrument(commands[i]->instrument);

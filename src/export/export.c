@@ -176,8 +176,9 @@ static int trace_driver_run(struct trace_driver *t, const struct export_options 
 	return rc;
 }
 
-int export_run(const struct sink *sink, const struct export_options *options,
-	       struct export_result *result, struct err *err)
+/* Reads with @reader; NULL: opens options->trace. */
+static int export_with(const struct sink *sink, const struct export_options *options,
+		       struct trace_reader *reader, struct export_result *result, struct err *err)
 {
 	struct trace_driver t = { .driver = { .job = { .options = options },
 					      .result = result,
@@ -194,13 +195,26 @@ int export_run(const struct sink *sink, const struct export_options *options,
 	if (rc < 0)
 		return rc;
 	t.driver.job.output = result->output;
-	t.reader = trace_reader_open(options->trace, err);
+	t.reader = reader ? reader : trace_reader_open(options->trace, err);
 	if (!t.reader)
 		return err->code;
 	trace_reader_set_filter(t.reader, &options->filter);
 	rc = trace_driver_run(&t, options, err);
-	trace_reader_close(t.reader);
+	if (!reader)
+		trace_reader_close(t.reader);
 	return rc;
+}
+
+int export_run(const struct sink *sink, const struct export_options *options,
+	       struct export_result *result, struct err *err)
+{
+	return export_with(sink, options, NULL, result, err);
+}
+
+int export_run_reader(const struct sink *sink, const struct export_options *options,
+		      struct trace_reader *reader, struct export_result *result, struct err *err)
+{
+	return export_with(sink, options, reader, result, err);
 }
 
 bool export_is_whole(const struct export_result *result)

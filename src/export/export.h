@@ -50,6 +50,10 @@ struct export_result {
 int export_run(const struct sink *sink, const struct export_options *options,
 	       struct export_result *result, struct err *err);
 
+/* The same with a reader that is open, and stays open; options->trace is its name. */
+int export_run_reader(const struct sink *sink, const struct export_options *options,
+		      struct trace_reader *reader, struct export_result *result, struct err *err);
+
 /*
  * The same for a recording of frames.  On an error, the result describes what was read until then.
  * Without options->output the output is next to the recording: FILE_output for CSV, which makes a

@@ -65,6 +65,41 @@ def check_export(dir, kind, r, trace, *options):
     n.done()
 
 
+@check
+def merge_counts_what_it_wrote(n, output, traces, runs, elapsed_ns):
+    merged = read_trace(output)
+    n.equal("rows", len(merged.events))
+    n.equal("rows", sum(len(trace.events) for trace in traces))
+    n.equal("bytes", sum(os.path.getsize(path) for path in files_of("jsonl", output)))
+    n.equal("lost", sum(r.truth.transitions - len(trace.transitions) for r, trace in zip(runs, traces)))
+    n.equal("others_lost", sum(r.truth.others - len(trace.others) for r, trace in zip(runs, traces)))
+    n.within("duration_ns", 1, elapsed_ns)
+
+
+@check
+def merge_counts_its_inputs(n, output, traces, runs):
+    """Programs one after the other: no number of a process or thread occurs twice."""
+    ids = {e["probe_id"] for e in read_trace(output).transitions}
+    for i, (r, trace) in enumerate(zip(runs, traces)):
+        at = f"inputs[{i}]."
+        n.equal_all(at[:-1], {"transitions": len(trace.transitions), "other_events": len(trace.others),
+                              "lost": r.truth.transitions - len(trace.transitions),
+                              "others_lost": r.truth.others - len(trace.others),
+                              "threads_raised_by": 0, "processes_raised_by": 0, "clock_shift_ns": 0})
+        n.equal(at + "coroutines_raised_by", min(ids - {e["probe_id"] for t in traces for e in t.transitions} or {0}) // 10**6 * 10**6 if i else 0)
+
+
+@test
+def a_merge_is_counted_exactly(dir):
+    runs = [TracedRun(dir, name="quiet.jsonl"),
+            TracedRun(dir, name="loss.jsonl", options=["--buffer", "1M"], program=["rounds=4000", "stop=1"])]
+    traces, output, before = [read_trace(r.trace) for r in runs], os.path.join(dir, "both.jsonl"), now_ns()
+    n = Numbers("merge", output_of("merge", "--json", "-o", output, *(r.trace for r in runs), stream="stderr"))
+    merge_counts_what_it_wrote(n, output, traces, runs, now_ns() - before)
+    merge_counts_its_inputs(n, output, traces, runs)
+    n.done()
+
+
 def programs(dir):
     """A quiet run, a run on a busy machine, a run with loss."""
     yield TracedRun(dir, name="quiet.jsonl")

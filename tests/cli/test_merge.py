@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: MIT
+"""test_merge.py - traces of several processes joined into one, against a merge in Python."""
+import gzip
+import tempfile
+
+from harness import *
+
+CHANNELS = os.environ.get("CHANNELS", "build/examples/c/channels")
+IDS = ("probe_id", "parent", "waker")
+STEP = 1000000
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def export(kind, trace, output, status=0):
+    got, _, err = tool("export", kind, "-q", "-i", trace, "-o", output)
+    equal(got, status, f"status of export {kind}: {err}")
+    return output
+
+
+def merge(output, *args, status=0):
+    """The summary of a merge."""
+    got, _, err = tool("merge", "--json", "-o", output, *args)
+    equal(got, status, f"status of merge {args}: {err}")
+    return json.loads([line for line in err.splitlines() if line.startswith("{")][0]), err
+
+
+def info(path, status=0):
+    got, out, err = tool("info", "--json", path)
+    equal(got, status, f"status of info {path}: {err}")
+    return json.loads(out)
+
+
+RECORDED = {}
+
+
+def two_runs(dir, formats=("ct", "jsonl")):
+    """Two programs at the same time, recorded once and copied as @formats; names of the traces."""
+    if not RECORDED:
+        place = RECORDED["place"] = tempfile.TemporaryDirectory(prefix="corotracer-test-")
+        RECORDED["first"], RECORDED["second"] = place.name + "/first.ct", place.name + "/second.ct"
+        programs = {"first": [CHANNELS], "second": [TARGET, "fork", "20", "50", "100"]}
+        running = [popen(TOOL, "run", "-q", "-o", RECORDED[name], "--", *words, stdout=subprocess.DEVNULL)
+                   for name, words in programs.items()]
+        for p in running:
+            _, err = p.communicate(timeout=120)
+            equal(p.returncode, 0, f"status of run: {err}")
+    names = [f"{dir}/{name}.{form}" for name, form in zip(("first", "second"), formats)]
+    for name, form, path in zip(("first", "second"), formats, names):
+        export(form, RECORDED[name], path)
+    return names
+
+
+def same(got, wanted):
+    """Compared one by one: a list of thousands is no message."""
+    got, wanted = sorted(got), sorted(wanted)
+    equal(len(got), len(wanted), "items")
+    for mine, other in zip(got, wanted):
+        equal(mine, other, "item")
+
+
+class Items:
+    """A trace as JSON lines, read by Python, with sites as places."""
+
+    def __init__(self, path):
+        self.events, self.facts = lines_of(path), lines_of(path + ".meta")
+        self.sites = {s["id"]: (s["file"], s["line"], s["function"]) for s in self.facts if s["type"] == "site"}
+        self.run = self.facts[0]
+        self.totals = self.facts[-1]
+
+    def all(self, ids=0, threads=0, time=0):
+        """Everything but sites, run and totals, with the numbers raised."""
+        for item in self.events + [f for f in self.facts if f["type"] not in ("site", "run", "totals", "room")]:
+            item = dict(item)
+            for key, value in item.items():
+                if not value:
+                    continue
+                if key in IDS or (key == "resource" and item.get("reason") == "join"):
+                    item[key] = value + ids
+                elif key in ("pid", "tid"):
+                    item[key] = value + threads
+                elif key == "ts" or key.endswith("_ts") or (key == "resource" and item.get("reason") == "timer"):
+                    item[key] = value + time
+                elif key in ("site", "birth_site"):
+                    item[key] = self.sites[value]
+            item.pop("lane", None)
+            yield json.dumps(item, sort_keys=True)
+
+
+def jsonl(dir, trace, name):
+    """The trace as JSON lines, by another way than the merge."""
+    return Items(export("jsonl", trace, f"{dir}/{name}.plain.jsonl"))
+
+
+def check_sum(merged, *parts):
+    for key in ("written", "collected", "lost", "coroutines", "others_written", "others_collected", "others_lost", "waits"):
+        equal(merged.totals[key], sum(p.totals[key] for p in parts), f"total {key}")
+    equal(merged.totals["end_ts"], max(p.totals["end_ts"] for p in parts), "end")
+
+
+def check_merged(dir, output, first, second, threads=0):
+    """The merged trace has the items of both inputs and no others, in order of time."""
+    a, b = jsonl(dir, first, "a"), jsonl(dir, second, "b")
+    c = jsonl(dir, output, "c")
+    same(c.all(), [*a.all(), *b.all(STEP, threads)])
+    for lines in (c.events, [f for f in c.facts if "ts" in f and f["type"] != "waiting"]):
+        times = [e["ts"] for e in lines]
+        assert times == sorted(times), "the events are not in order of time"
+    equal(c.run["command"], [*a.run["command"], "+", *b.run["command"]], "command")
+    equal(c.run["start_ts"], min(a.run["start_ts"], b.run["start_ts"]), "start")
+    return a, b, c
+
+
+@test
+def two_programs_at_the_same_time_become_one_trace_in_every_format(dir):
+    first, second = two_runs(dir)
+    for name in ("m.ct", "m.jsonl", "m.ctf"):
+        output = f"{dir}/{name}"
+        summary, _ = merge(output, first, second)
+        a, b, c = check_merged(dir, output, first, second)
+        check_sum(c, a, b)
+        equal(summary["rows"], sum(i["transitions"] + i["other_events"] for i in summary["inputs"]), "rows")
+        equal([i["coroutines_raised_by"] for i in summary["inputs"]], [0, STEP], "coroutines")
+        equal([i["processes_raised_by"] for i in summary["inputs"]], [0, 0], "processes")
+        got = info(output)
+        equal(got["completeness"]["verdict"], "complete", "verdict")
+        alone = [info(first), info(second)]
+        for key in ("events", "coroutines", "threads"):
+            equal(got[key], sum(i[key] for i in alone), key)
+        pids = [{p["pid"] for p in i["sidecar"]["processes_first"]} for i in (got, *alone)]
+        equal(pids[0], pids[1] | pids[2], "processes")
+        equal(len(pids[0]), 3, "number of processes")
+
+
+@test
+def every_format_is_read(dir):
+    first, second = two_runs(dir, ("jsonl", "ctf"))
+    os.rename(first, dir + "/z.jsonl")
+    os.rename(first + ".meta", dir + "/z.jsonl.meta")
+    check = dir + "/check.ct"
+    merge(check, dir + "/z.jsonl", second)
+    wanted = jsonl(dir, check, "wanted")
+    for suffix in ("", ".meta"):
+        with open(f"{dir}/z.jsonl{suffix}", "rb") as f, gzip.open(f"{dir}/z.jsonl{suffix}.gz", "wb") as out:
+            out.write(f.read())
+        os.remove(f"{dir}/z.jsonl{suffix}")
+    merge(dir + "/packed.ct", dir + "/z.jsonl.gz", second)
+    same(jsonl(dir, dir + "/packed.ct", "packed").all(), wanted.all())
+    merge(dir + "/out", "--format", "ct", dir + "/z.jsonl.gz", second)
+    equal(info(dir + "/out")["format"], "ct", "format")
+
+
+@test
+def three_traces_and_a_merge_of_merges_are_the_same(dir):
+    traces = []
+    for i in range(3):
+        traces.append(f"{dir}/{i}.ct")
+        equal(tool("run", "-q", "-o", traces[-1], "--", TARGET, "events", "3", "20", "0")[0], 0, "run")
+    merge(dir + "/all.ct", *traces)
+    merge(dir + "/two.ct", *traces[:2])
+    merge(dir + "/again.ct", dir + "/two.ct", traces[2])
+    got, wanted = jsonl(dir, dir + "/again.ct", "again"), jsonl(dir, dir + "/all.ct", "all")
+    equal({e["probe_id"] for e in wanted.events}, {i + k * STEP for k in range(3) for i in (1, 2, 3)}, "coroutines")
+    # Of the second merge, the step is larger: its first input has coroutines above a million.
+    ids = sorted({e["probe_id"] for e in got.events})
+    equal(ids, [1, 2, 3, STEP + 1, STEP + 2, STEP + 3, 10 * STEP + 1, 10 * STEP + 2, 10 * STEP + 3], "coroutines")
+    equal([e["ts"] for e in got.events], [e["ts"] for e in wanted.events], "times")
+
+
+@test
+def a_trace_is_merged_once(dir):
+    first, second = two_runs(dir)
+    status, _, err = tool("merge", first, second, first, "-o", dir + "/m.ct")
+    equal(status, 1, "status")
+    contains(err, "with itself\nhint: ")
+    os.symlink(first, dir + "/link.ct")
+    contains(tool("merge", first, dir + "/link.ct", "-o", dir + "/m.ct")[2], "with itself\nhint: ")
+    export("jsonl", first, dir + "/copy.jsonl")
+    status, _, err = tool("merge", first, second, dir + "/copy.jsonl", "-o", dir + "/m.ct")
+    equal(status, 1, "status")
+    contains(err, "both are of the same run\nhint: ")
+    contains(tool("merge", first, second, "-o", first)[2], "it is one of the traces\nhint: ")
+    equal(os.path.exists(dir + "/m.ct"), False, "an output")
+    equal(tool("merge", first, "-o", dir + "/m.ct")[0], 2, "status with one trace")
+    equal(tool("merge", first, second)[0], 2, "status without an output")
+    contains(tool("merge", first, "-", "-o", dir + "/m.ct", stdin=subprocess.DEVNULL)[2], "hint: write it to a file first")
+
+
+def rewrite(source, target, change):
+    """A copy of JSON lines whose items went through @change."""
+    for suffix in ("", ".meta"):
+        items = [change(item) for item in lines_of(source + suffix)]
+        with open(target + suffix, "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(i, separators=(",", ":")) + "\n" for i in items)
+    return target
+
+
+@test
+def other_clocks_are_refused_and_converted_by_force(dir):
+    first, second = two_runs(dir, ("jsonl", "jsonl"))
+    hour = 3600 * 10**9
+
+    def later_boot(item):
+        """The same events of a computer that booted an hour later."""
+        moved = {k: v - hour if v and (k == "ts" or k.endswith("_ts") or (k == "resource" and item.get("reason") == "timer")) else v
+                 for k, v in item.items()}
+        return moved | ({"hostname": "elsewhere"} if "hostname" in item else {})
+
+    other = rewrite(second, dir + "/other.jsonl", later_boot)
+    status, _, err = tool("merge", first, other, "-o", dir + "/m.ct")
+    equal(status, 1, "status")
+    contains(err, "different clocks\nhint: --force")
+    summary, err = merge(dir + "/m.ct", "--force", first, other)
+    contains(err, "warning: the traces have different clocks")
+    equal(summary["other_clocks"], True, "other clocks")
+    a, b = Items(first), Items(other)
+    zeros = [x.run["start_realtime"] - x.run["start_ts"] for x in (a, b)]
+    got = jsonl(dir, dir + "/m.ct", "m")
+    same(got.all(), [*a.all(0, 0, zeros[0] - min(zeros)), *b.all(STEP, 0, zeros[1] - min(zeros))])
+    equal(got.run["hostname"], a.run["hostname"] + ",elsewhere", "hosts")
+    # A trace without a description has no known clock.
+    os.remove(other + ".meta")
+    status, _, err = tool("merge", first, other, "-o", dir + "/m.ct")
+    equal(status, 1, "status")
+    contains(err, "does not say when its clock started\nhint: --force")
+
+
+@test
+def the_same_numbers_of_processes_and_threads_become_different(dir):
+    first, second = two_runs(dir, ("jsonl", "jsonl"))
+    a = Items(first)
+    main, threads = a.run["pid"], sorted({e["tid"] for e in a.events})
+
+    own = Items(second).run["pid"]
+
+    def same_pid(item):
+        """The processes of the second trace, in a namespace that counts as the first."""
+        return {k: (main if v == own else v) if k in ("pid", "tid") else v for k, v in item.items()}
+
+    other = rewrite(second, dir + "/other.jsonl", same_pid)
+    summary, _ = merge(dir + "/m.ct", first, other)
+    raised = summary["inputs"][1]["processes_raised_by"]
+    equal((raised, summary["inputs"][1]["threads_raised_by"]), (10000000, 10000000), "raised by")
+    check_merged(dir, dir + "/m.ct", first, other, raised)
+    assert threads[0] < raised, "the numbers of threads are small"
+
+
+@test
+def damaged_and_unfinished_inputs_are_said(dir):
+    first, second = two_runs(dir, ("ct", "ct"))
+    whole = info(first)["completeness"]
+    with open(first, "rb") as f:
+        data = f.read()
+    with open(dir + "/cut.ct", "wb") as f:
+        f.write(data[:len(data) // 2])
+    summary, err = merge(dir + "/m.ct", dir + "/cut.ct", second, status=1)
+    contains(err, "cut.ct' is ")
+    equal([i["whole"] for i in summary["inputs"]], [False, True], "whole")
+    cut = info(dir + "/cut.ct", status=1)
+    assert cut["events"] < whole["read"], "nothing is missing"
+    equal(info(dir + "/m.ct")["events"], cut["events"] + info(second)["events"], "events that are left")
+    equal(info(dir + "/m.ct")["sidecar"]["totals"]["complete"], False, "complete")
+    # A hole in the middle: the totals are there, and say how much is missing.
+    for at in range(len(data) // 4, len(data) // 4 + 64):
+        data = data[:at] + bytes([data[at] ^ 255]) + data[at + 1:]
+    with open(dir + "/hole.ct", "wb") as f:
+        f.write(data)
+    summary, err = merge(dir + "/n.ct", dir + "/hole.ct", second, status=1)
+    contains(err, "hole.ct' is damaged: ")
+    missing = info(dir + "/hole.ct", status=1)["completeness"]
+    got = info(dir + "/n.ct", status=1)["completeness"]
+    equal(got["verdict"], "incomplete", "verdict")
+    equal(got["expected"] - got["read"], missing["expected"] - missing["read"], "missing transitions")
+
+
+if __name__ == "__main__":
+    main()
