@@ -58,6 +58,8 @@ def check_found(seconds, mode, word, form="jsonl"):
     at_least(best_of(findings, "blocking"), 1, (mode, brief_of(findings)))
     seen = " ".join(f["seen"] for f in findings if f["detector"] == "blocking")
     assert word in seen, seen
+
+
 def away_slices(name, parts, wakes=True, samples=None, **more):
     """Slices with context switches: parts are (share of the begin, of the end, state)."""
     def account(s, a, b):
