@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_query.c - corotracer query: list the buffers, frames and tags of a process or a recording. */
+/*
+ * cmd_query.c - corotracer query: SQL on a trace or a recording; without SQL, list the buffers,
+ * frames and tags of a process or a recording.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,26 +11,34 @@
 #include "frames/live/live_buffer.h"
 #include "frames/file/recording_reader.h"
 #include "frames_show.h"
+#include "query_sql.h"
 
-struct query_options {
+struct query_request {
 	pid_t pid;
 	const char *file, *buffer;
 	bool list, describe, tags, json;
+	bool csv, stats, exact_text;
 };
 
 static const struct opt options[] = {
 	{ 'p', "pid", "PID", "process id of a running program",
-	  OPT_NUMBER(struct query_options, pid, 1, 1u << 30) },
-	{ 'f', "file", "FILE", "recording", OPT_TEXT(struct query_options, file) },
+	  OPT_NUMBER(struct query_request, pid, 1, 1u << 30) },
+	{ 'f', "file", "FILE", "recording of frames, alone or beside TRACE",
+	  OPT_TEXT(struct query_request, file) },
 	{ 'b', "buffer", "NAME", "name of the buffer, if the process has several",
-	  OPT_TEXT(struct query_options, buffer) },
+	  OPT_TEXT(struct query_request, buffer) },
 	{ 'l', "list", NULL, "list the buffers (default with -p)",
-	  OPT_FLAG(struct query_options, list) },
+	  OPT_FLAG(struct query_request, list) },
 	{ 'd', "describe", NULL, "print the layout of the frames (default with -f and -b)",
-	  OPT_FLAG(struct query_options, describe) },
-	{ 't', "tags", NULL, "print the tags", OPT_FLAG(struct query_options, tags) },
-	{ 0, "json", NULL, "print everything as one JSON object",
-	  OPT_FLAG(struct query_options, json) },
+	  OPT_FLAG(struct query_request, describe) },
+	{ 't', "tags", NULL, "print the tags", OPT_FLAG(struct query_request, tags) },
+	{ 0, "csv", NULL, "SQL: print CSV", OPT_FLAG(struct query_request, csv) },
+	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct query_request, json) },
+	{ 0, "stats", NULL, "SQL: print how much was read", OPT_FLAG(struct query_request, stats) },
+	{ .name = "no-formula-guard",
+	  .help = "CSV: do not put ' before text like =1+1",
+	  .is_rare = true,
+	  OPT_FLAG(struct query_request, exact_text) },
 	{ .name = NULL },
 };
 
@@ -91,7 +102,7 @@ static void query_print_info(const struct recfile *f)
 	}
 }
 
-static void query_print_desc(const struct query_options *q, const struct desc *d,
+static void query_print_desc(const struct query_request *q, const struct desc *d,
 			     const struct recfile *f)
 {
 	if (q->json) {
@@ -114,7 +125,7 @@ static void query_print_desc(const struct query_options *q, const struct desc *d
 	}
 }
 
-static int query_process(const struct query_options *q)
+static int query_process(const struct query_request *q)
 {
 	struct live_buffer b;
 	struct err err = { 0 };
@@ -130,7 +141,7 @@ static int query_process(const struct query_options *q)
 	return EXIT_OK;
 }
 
-static int query_file(const struct query_options *q)
+static int query_file(const struct query_request *q)
 {
 	struct recfile f;
 	struct err err = { 0 };
@@ -144,29 +155,73 @@ static int query_file(const struct query_options *q)
 	return EXIT_OK;
 }
 
+/* ---- SQL ------------------------------------------------------------------------- */
+
+/* The operands: TRACE SQL, TRACE alone, or SQL alone with -p or -f. */
+static int query_start_sql(const struct query_request *q, int argc, char **argv, int first)
+{
+	bool is_named = !q->pid && (!q->file || argc - first == 2);
+	struct query_sql job = { .pid = (uint64_t)q->pid,
+				 .recording = q->file,
+				 .form = q->json  ? QUERY_JSON
+					 : q->csv ? QUERY_CSV
+						  : QUERY_TABLE,
+				 .exact_text = q->exact_text,
+				 .stats = q->stats };
+
+	if (is_named)
+		job.trace = argv[first++];
+	if (first < argc)
+		job.sql = argv[first++];
+	if (first < argc)
+		return opts_unexpected(&command_query, argv[first]);
+	if (q->buffer || q->list || q->describe || q->tags || (q->json && q->csv)) {
+		message_print("query", q->csv && q->json ? "--csv and --json exclude each other"
+							 : "-b, -l, -d and -t are not for SQL");
+		return EXIT_USAGE;
+	}
+	if (job.trace && !job.recording && recfile_sniff(job.trace)) {
+		job.recording = job.trace;
+		job.trace = NULL;
+	}
+	return query_sql_run(&job);
+}
+
 static int run_query(int argc, char **argv)
 {
-	struct query_options q = { 0 };
+	struct query_request q = { 0 };
 	int first, status = opts_parse(&command_query, &q, argc, argv, &first);
 
 	if (status != OPTS_PARSED)
 		return status;
-	if (first < argc)
-		return opts_unexpected(&command_query, argv[first]);
-	if (!q.pid && !q.file)
-		return opts_missing(&command_query, "-p PID or -f FILE");
 	if (q.pid && q.file) {
 		message_print("query", "-p and -f exclude each other");
 		return EXIT_USAGE;
 	}
+	if (first < argc)
+		return query_start_sql(&q, argc, argv, first);
+	if (!q.pid && !q.file)
+		return opts_missing(&command_query, "TRACE, -p PID or -f FILE");
 	return q.pid ? query_process(&q) : query_file(&q);
 }
 
 const struct command command_query = {
 	.name = "query",
-	.instrument = "frames",
-	.args = "-p PID | -f FILE [OPTIONS]",
-	.summary = "show the frame buffers of a process or a recording",
+	.instrument = "coroutines",
+	.args = "(TRACE | -p PID | -f FILE) [SQL]",
+	.summary = "run SQL on a trace; without SQL, list tables and frame buffers",
+	.details =
+		"Tables: events, waits, slices, coroutines, sites, switches, gaps, run, "
+		"frame_TYPE\n"
+		"and others: 'query TRACE' lists them.  -p reads what the collector of a running\n"
+		"program has written.  Conditions on ts, probe_id, site and kind choose the "
+		"blocks\n"
+		"that are read.\n"
+		"\n"
+		"corotracer query t.ct \"SELECT site_name(site), percentile(duration_ns, 99)\n"
+		"                        FROM waits GROUP BY site\"\n"
+		"\n"
+		"Exit status: 0 done; 1 failed, or the trace is incomplete; 2 usage.\n",
 	.opts = options,
 	.run = run_query,
 };

@@ -118,7 +118,7 @@ static bool rows_is_unknown(struct rows *r, const char *text, size_t size, struc
 	return true;
 }
 
-static const char *flags_of(const struct trace_event *ev)
+const char *rows_flags_text(const struct trace_event *ev)
 {
 	static const char *const names[] = {
 		NULL,
@@ -170,7 +170,7 @@ rows_cell(struct rows *r, const struct schema_field *f, const void *record, stru
 		*cell = rows_word(schema_word(f, schema_number(f, record)));
 		return true;
 	case SCHEMA_FLAGS:
-		*cell = rows_word(flags_of(record));
+		*cell = rows_word(rows_flags_text(record));
 		return true;
 	default:
 		*cell = cell_u64(schema_number(f, record));

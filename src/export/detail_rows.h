@@ -28,6 +28,9 @@ int rows_item(struct rows *rows, const struct trace_item *item, struct err *err)
 /* After the last item: writes the rows of the coroutines that still exist. */
 int rows_finish(struct rows *rows, struct err *err);
 
+/* "destroyed,cancelled": the flags of an event as in the column of that name; NULL: none. */
+const char *rows_flags_text(const struct trace_event *ev);
+
 /* Number of rows so far. */
 uint64_t rows_count(const struct rows *rows);
 
