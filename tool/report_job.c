@@ -15,6 +15,7 @@
 #include "analyze/report.h"
 #include "base/output_file.h"
 #include "cmd.h"
+#include "report_parts.h"
 #include "trace_foreach.h"
 
 /* ---- the gate ------------------------------------------------------------ */
@@ -93,12 +94,15 @@ static bool is_hit(const struct report_job *job, const struct group *g)
 
 static uint64_t report_job_gate(const struct report_job *job, const struct report *r)
 {
-	const struct findings *f = &r->analysis->findings;
 	uint64_t hits = 0;
 	size_t i;
 
-	for (i = 0; i < f->nr; i++)
-		hits += is_hit(job, &f->groups[i]);
+	for (; r; r = r->next) {
+		const struct findings *f = &r->analysis->findings;
+
+		for (i = 0; i < f->nr; i++)
+			hits += is_hit(job, &f->groups[i]);
+	}
 	return hits;
 }
 
@@ -148,13 +152,23 @@ static void report_job_suppress(const struct report *r, struct analysis *a, stru
 
 struct report_reading {
 	const struct report_job *job;
-	struct analysis *analysis;
+	struct report_parts *parts;
 	struct symbols *symbols;
 };
 
 static int no_memory(const struct report_job *job, struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory for the coroutines of '%s'", job->trace);
+}
+
+static uint64_t report_job_events(const struct report_parts *parts)
+{
+	uint64_t events = 0;
+	size_t i;
+
+	for (i = 0; i < parts->nr; i++)
+		events += parts->list[i].analysis->model.events;
+	return events;
 }
 
 static int add_item(void *arg, const struct trace_item *item, struct err *err)
@@ -165,21 +179,22 @@ static int add_item(void *arg, const struct trace_item *item, struct err *err)
 	if (item->type == TRACE_ITEM_MODULE)
 		rc = symbols_add_told(to->symbols, &item->module);
 	else
-		rc = analysis_add(to->analysis, item);
+		rc = report_parts_add(to->parts, item);
 	return rc < 0 ? no_memory(to->job, err) : 0;
 }
 
-static int read_all(const struct report_job *job, struct trace_reader *reader, struct analysis *a,
-		    struct symbols *symbols, struct err *err)
+static int read_all(const struct report_job *job, struct trace_reader *reader,
+		    struct report_parts *parts, struct symbols *symbols, struct err *err)
 {
-	struct report_reading to = { job, a, symbols };
+	const struct trace_stats *stats = trace_reader_stats(reader);
+	struct report_reading to = { job, parts, symbols };
 	int rc = read_trace(job->trace, reader, add_item, &to, err);
 
 	if (rc < 0)
 		return rc;
-	if (analysis_finish(a, trace_reader_stats(reader)) < 0)
+	if (report_parts_finish(parts, stats, trace_filter_is_set(&job->filter)) < 0)
 		return no_memory(job, err);
-	return expect_events(job->trace, a->model.events, trace_reader_stats(reader), err);
+	return expect_events(job->trace, report_job_events(parts), stats, err);
 }
 
 /* ---- the terminal ------------------------------------------------------------ */
@@ -307,18 +322,56 @@ static bool is_too_short(const struct report_job *job, const struct report *r)
 		has_gate |= job->fails[i];
 	if (verdict != TRACE_INCOMPLETE && !(has_gate && verdict == TRACE_UNFINISHED))
 		return false;
-	message_print(job->command, "the trace '%s' is %s: %s", job->trace,
+	message_print(job->command, "the trace '%s' is %s: %s", r->trace,
 		      trace_verdict_name(verdict), trace_shortage(r->stats, what, sizeof(what)));
 	return true;
 }
 
+/* One report for each part, linked. */
+static void report_job_prepare(struct report_job *job, const struct report_parts *parts,
+			       const struct report *form, struct suppressions *rules,
+			       struct report *reports)
+{
+	size_t i;
+
+	for (i = 0; i < parts->nr; i++) {
+		struct report *r = &reports[i];
+
+		*r = *form;
+		r->analysis = parts->list[i].analysis;
+		if (parts->is_merged) {
+			r->trace = parts->list[i].title;
+			r->stats = &parts->list[i].stats;
+			r->whole = job->trace;
+			r->whole_stats = form->stats;
+			r->next = i + 1 < parts->nr ? r + 1 : NULL;
+		}
+		report_job_suppress(r, parts->list[i].analysis, rules);
+		report_prepare(r);
+	}
+}
+
+static int report_job_write(struct report_job *job, const struct report *reports, struct err *err)
+{
+	const struct report *r;
+	uint64_t hits = report_job_gate(job, reports);
+	bool is_short = false;
+
+	for (r = reports; r; r = r->next)
+		is_short |= is_too_short(job, r);
+	if ((!job->quiet || hits || is_short) && write_report(job, reports, err) < 0)
+		return err->code;
+	for (r = reports; r && hits && job->output; r = r->next)
+		say_hits(job, r);
+	return hits > 0 || is_short;
+}
+
 static int report_job_conclude(struct report_job *job, struct trace_reader *reader,
-			       struct analysis *a, struct symbols *symbols,
+			       const struct report_parts *parts, struct symbols *symbols,
 			       struct suppressions *rules, struct err *err)
 {
-	struct report r = {
+	struct report form = {
 		.trace = job->trace,
-		.analysis = a,
 		.stats = trace_reader_stats(reader),
 		.symbols = symbols,
 		.least = job->least,
@@ -326,24 +379,21 @@ static int report_job_conclude(struct report_job *job, struct trace_reader *read
 		.fails = job->fails,
 		.all_coroutines = true,
 	};
+	struct report *reports = calloc(parts->nr, sizeof(*reports));
 	char root[PATH_MAX];
-	bool is_short;
-	uint64_t hits;
+	int rc;
 
-	fit_to_output(job, &r);
-	r.source_root = source_root_of(job, root);
-	report_job_suppress(&r, a, rules);
-	report_prepare(&r);
-	hits = report_job_gate(job, &r);
-	is_short = is_too_short(job, &r);
-	if ((!job->quiet || hits || is_short) && write_report(job, &r, err) < 0)
-		return err->code;
-	if (hits && job->output)
-		say_hits(job, &r);
-	return hits > 0 || is_short;
+	if (!reports)
+		return no_memory(job, err);
+	fit_to_output(job, &form);
+	form.source_root = source_root_of(job, root);
+	report_job_prepare(job, parts, &form, rules, reports);
+	rc = report_job_write(job, reports, err);
+	free(reports);
+	return rc;
 }
 
-static int report_with(struct report_job *job, struct analysis *a, struct symbols *symbols,
+static int report_with(struct report_job *job, struct report_parts *parts, struct symbols *symbols,
 		       struct suppressions *rules, struct err *err)
 {
 	struct trace_reader *reader;
@@ -355,9 +405,9 @@ static int report_with(struct report_job *job, struct analysis *a, struct symbol
 	if (!reader)
 		return err->code;
 	trace_reader_set_filter(reader, &job->filter);
-	rc = read_all(job, reader, a, symbols, err);
+	rc = read_all(job, reader, parts, symbols, err);
 	if (!rc)
-		rc = report_job_conclude(job, reader, a, symbols, rules, err);
+		rc = report_job_conclude(job, reader, parts, symbols, rules, err);
 	trace_reader_close(reader);
 	return rc;
 }
@@ -367,20 +417,17 @@ int report_job_run(struct report_job *job)
 	struct analysis_options options = { .min_age_ns = job->min_age_ns,
 					    .of_a_test = job->of_a_test };
 	struct suppressions rules = { 0 };
-	struct analysis *a = analysis_new(&options);
+	struct report_parts parts = { .list = NULL };
 	struct symbols *symbols = symbols_new();
 	struct err err = { 0 };
-	int rc;
+	int rc = symbols ? report_parts_open(&parts, job->trace, &options, symbols, &err)
+			 : err_set(&err, -ENOMEM, "no memory");
 
-	if (a)
-		a->symbols = symbols;
-	if (a && symbols)
-		rc = report_with(job, a, symbols, &rules, &err);
-	else
-		rc = err_set(&err, -ENOMEM, "no memory");
+	if (!rc)
+		rc = report_with(job, &parts, symbols, &rules, &err);
 	if (rc < 0)
 		message_error(job->command, &err);
-	analysis_free(a);
+	report_parts_release(&parts);
 	symbols_free(symbols);
 	suppressions_release(&rules);
 	return rc ? EXIT_FAILED : EXIT_OK;

@@ -261,6 +261,35 @@ struct report_totals report_totals_of(const struct report *r)
 	return t;
 }
 
+struct report_totals report_totals_of_parts(const struct report *r)
+{
+	struct report_totals sum = report_totals_of(r);
+	uint64_t first = r->analysis->model.first_ts, last = r->analysis->model.last_ts;
+
+	for (r = r->next; r; r = r->next) {
+		struct report_totals t = report_totals_of(r);
+		const struct model *m = &r->analysis->model;
+
+		sum.coroutines += t.coroutines;
+		sum.alive += t.alive;
+		sum.events += t.events;
+		sum.others += t.others;
+		sum.threads += t.threads;
+		sum.loss_known &= t.loss_known;
+		sum.written += t.written;
+		sum.lost += t.lost;
+		sum.others_lost += t.others_lost;
+		sum.garbage += t.garbage;
+		sum.missing += t.missing;
+		if (!m->last_ts)
+			continue;
+		first = first && first < m->first_ts ? first : m->first_ts;
+		last = last > m->last_ts ? last : m->last_ts;
+		sum.duration_ns = last - first;
+	}
+	return sum;
+}
+
 bool report_is_incomplete(const struct report *r)
 {
 	return trace_verdict(r->stats) == TRACE_INCOMPLETE;

@@ -29,6 +29,13 @@ struct report {
 	const char *source_root;  /* SARIF: absolute path that files are relative to; may be NULL */
 	bool all_coroutines;      /* JSON lists all coroutines of a group, not only the example */
 	unsigned some_coroutines; /* JSON lists this many of a group, without their last steps */
+	/*
+	 * Of a merged trace there is a report for each part.  The forms print all of them; the
+	 * first one has the path and the statistics of the merged trace.
+	 */
+	const struct report *next; /* NULL: the last, or not merged */
+	const char *whole;         /* NULL: not merged */
+	const struct trace_stats *whole_stats;
 };
 
 /* A place as text; file is NULL if unknown. */
@@ -127,6 +134,9 @@ struct report_totals {
 	uint64_t missing; /* events that the totals count and the trace does not contain */
 };
 struct report_totals report_totals_of(const struct report *r);
+
+/* The same for all parts from @r on. */
+struct report_totals report_totals_of_parts(const struct report *r);
 
 /* True if the trace is known to be incomplete: trace_shortage() says what is missing. */
 bool report_is_incomplete(const struct report *r);

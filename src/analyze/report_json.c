@@ -10,7 +10,7 @@
 
 void report_put_totals(struct json_writer *j, const struct report *r)
 {
-	struct report_totals t = report_totals_of(r);
+	struct report_totals t = report_totals_of_parts(r);
 
 	jw_key(j, "totals");
 	jw_object_begin(j);
@@ -232,35 +232,69 @@ static void report_put_group(struct json_writer *j, const struct report *r, cons
 	jw_object_end(j);
 }
 
-int report_json(const struct report *r, FILE *out)
+/* The notes, and the coroutines that existed before the program was attached. */
+static void report_put_notes(struct json_writer *j, const struct report *first)
 {
-	const struct findings *f = &r->analysis->findings;
-	struct report_counts c = report_count(r);
-	struct json_writer j;
+	const struct report *r;
+	bool has_waiting = false;
 	char buf[640];
 	unsigned nr;
+
+	jw_key(j, "notes");
+	jw_array_begin(j);
+	for (r = first; r; r = r->next) {
+		for (nr = 0; report_caveat(r, nr, buf, sizeof(buf)); nr++)
+			jw_string(j, buf);
+		has_waiting |= r->analysis->waiting.nr > 0;
+	}
+	jw_array_end(j);
+	if (!has_waiting)
+		return;
+	jw_key(j, "waiting");
+	jw_array_begin(j);
+	for (r = first; r; r = r->next)
+		waiting_facts_put(&r->analysis->waiting, j);
+	jw_array_end(j);
+}
+
+static void report_put_findings(struct json_writer *j, const struct report *first)
+{
+	uint64_t suppressed = 0, below = 0;
+	const struct report *r;
 	size_t i;
+
+	for (r = first; r; r = r->next) {
+		struct report_counts c = report_count(r);
+
+		suppressed += c.suppressed;
+		below += c.below;
+	}
+	jw_field_u64(j, "suppressed", suppressed);
+	jw_field_u64(j, "below", below);
+	jw_key(j, "findings");
+	jw_array_begin(j);
+	for (r = first; r; r = r->next) {
+		const struct findings *f = &r->analysis->findings;
+
+		for (i = 0; i < f->nr; i++) {
+			if (report_shows(r, &f->groups[i]))
+				report_put_group(j, r, &f->groups[i]);
+		}
+	}
+	jw_array_end(j);
+}
+
+int report_json(const struct report *r, FILE *out)
+{
+	struct json_writer j;
 
 	jw_init_file(&j, out);
 	jw_object_begin(&j);
-	jw_field_string(&j, "trace", r->trace);
+	jw_field_string(&j, "trace", r->whole ? r->whole : r->trace);
 	report_put_totals(&j, r);
-	trace_put_completeness(&j, r->stats);
-	jw_key(&j, "notes");
-	jw_array_begin(&j);
-	for (nr = 0; report_caveat(r, nr, buf, sizeof(buf)); nr++)
-		jw_string(&j, buf);
-	jw_array_end(&j);
-	waiting_facts_put(&r->analysis->waiting, &j);
-	jw_field_u64(&j, "suppressed", c.suppressed);
-	jw_field_u64(&j, "below", c.below);
-	jw_key(&j, "findings");
-	jw_array_begin(&j);
-	for (i = 0; i < f->nr; i++) {
-		if (report_shows(r, &f->groups[i]))
-			report_put_group(&j, r, &f->groups[i]);
-	}
-	jw_array_end(&j);
+	trace_put_completeness(&j, r->whole ? r->whole_stats : r->stats);
+	report_put_notes(&j, r);
+	report_put_findings(&j, r);
 	jw_object_end(&j);
 	jw_newline(&j);
 	return jw_release(&j);

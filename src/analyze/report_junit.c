@@ -99,7 +99,7 @@ static void put_trace_case(const struct report *r, FILE *out)
 	fputs("\"/>\n    </testcase>\n", out);
 }
 
-int report_junit(const struct report *r, FILE *out)
+static void junit_suite(const struct report *r, FILE *out)
 {
 	const struct detector *const *d;
 	bool is_incomplete = report_is_incomplete(r);
@@ -110,7 +110,6 @@ int report_junit(const struct report *r, FILE *out)
 		failed += failures_of(r, *d) > 0;
 	}
 	fprintf(out,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
 		"  <testsuite name=\"corotracer report\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64
 		"\" errors=\"%d\">\n",
 		tests, failed, is_incomplete);
@@ -118,6 +117,14 @@ int report_junit(const struct report *r, FILE *out)
 		put_trace_case(r, out);
 	for (d = detectors; *d; d++)
 		put_case(r, out, *d);
-	fputs("  </testsuite>\n</testsuites>\n", out);
+	fputs("  </testsuite>\n", out);
+}
+
+int report_junit(const struct report *r, FILE *out)
+{
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", out);
+	for (; r; r = r->next)
+		junit_suite(r, out);
+	fputs("</testsuites>\n", out);
 	return ferror(out) ? -EIO : 0;
 }

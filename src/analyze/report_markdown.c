@@ -234,7 +234,7 @@ static void report_markdown_put_waiting(const struct report *r, FILE *out)
 	put_omitted(r, out, w->nr, DETAILS_MAX);
 }
 
-int report_markdown(const struct report *r, FILE *out)
+static void report_markdown_part(const struct report *r, FILE *out)
 {
 	const struct findings *f = &r->analysis->findings;
 	char buf[640];
@@ -258,5 +258,14 @@ int report_markdown(const struct report *r, FILE *out)
 	}
 	put_omitted(r, out, shown, DETAILS_MAX);
 	report_markdown_put_waiting(r, out);
+}
+
+int report_markdown(const struct report *r, FILE *out)
+{
+	for (; r; r = r->next) {
+		report_markdown_part(r, out);
+		if (r->next)
+			fputc('\n', out);
+	}
 	return ferror(out) ? -EIO : 0;
 }

@@ -451,7 +451,7 @@ static int sarif_results(struct json_writer *j, const struct report *r)
 int report_sarif(const struct report *r, FILE *out)
 {
 	struct json_writer j;
-	int rc, error;
+	int rc = 0, error;
 
 	jw_init_file(&j, out);
 	jw_object_begin(&j);
@@ -459,12 +459,14 @@ int report_sarif(const struct report *r, FILE *out)
 	jw_field_string(&j, "version", "2.1.0");
 	jw_key(&j, "runs");
 	jw_array_begin(&j);
-	jw_object_begin(&j);
-	sarif_driver(&j);
-	sarif_invocation(&j, r);
-	sarif_bases(&j, r);
-	rc = sarif_results(&j, r);
-	jw_object_end(&j);
+	for (; r && !rc; r = r->next) {
+		jw_object_begin(&j);
+		sarif_driver(&j);
+		sarif_invocation(&j, r);
+		sarif_bases(&j, r);
+		rc = sarif_results(&j, r);
+		jw_object_end(&j);
+	}
 	jw_array_end(&j);
 	jw_object_end(&j);
 	jw_newline(&j);

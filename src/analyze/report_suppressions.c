@@ -97,14 +97,17 @@ static int rule_put_once(const struct report *r, const struct group *g, struct s
 
 int report_suppressions(const struct report *r, FILE *out)
 {
-	const struct findings *f = &r->analysis->findings;
 	struct strtab known = { 0 };
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; !rc && i < f->nr; i++) {
-		if (report_shows(r, &f->groups[i]))
-			rc = rule_put_once(r, &f->groups[i], &known, out);
+	for (; r && !rc; r = r->next) {
+		const struct findings *f = &r->analysis->findings;
+
+		for (i = 0; !rc && i < f->nr; i++) {
+			if (report_shows(r, &f->groups[i]))
+				rc = rule_put_once(r, &f->groups[i], &known, out);
+		}
 	}
 	strtab_release(&known);
 	if (!rc && ferror(out))

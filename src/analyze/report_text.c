@@ -491,7 +491,7 @@ static void textform_omitted(const struct report *r, FILE *out, uint64_t nr)
 	fputc('\n', out);
 }
 
-int report_text(const struct report *r, FILE *out)
+static void textform_report(const struct report *r, FILE *out)
 {
 	struct report_counts c = report_count(r);
 	/* The prompt after the report, and the two lines below. */
@@ -507,5 +507,14 @@ int report_text(const struct report *r, FILE *out)
 			"\nnot shown: %" PRIu64 " suppressed, %" PRIu64
 			" less sure than asked for\n",
 			c.suppressed, c.below);
+}
+
+int report_text(const struct report *r, FILE *out)
+{
+	for (; r; r = r->next) {
+		textform_report(r, out);
+		if (r->next)
+			fputc('\n', out);
+	}
 	return ferror(out) ? -EIO : 0;
 }

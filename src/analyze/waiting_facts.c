@@ -102,10 +102,6 @@ void waiting_facts_put(const struct waiting_facts *w, struct json_writer *j)
 {
 	size_t i;
 
-	if (!w->nr)
-		return;
-	jw_key(j, "waiting");
-	jw_array_begin(j);
 	for (i = 0; i < w->nr; i++) {
 		const struct trace_waiting *fact = &w->at[i];
 
@@ -122,7 +118,6 @@ void waiting_facts_put(const struct waiting_facts *w, struct json_writer *j)
 		jw_field_string(j, "verdict", fact->verdict);
 		jw_object_end(j);
 	}
-	jw_array_end(j);
 }
 
 void waiting_facts_release(struct waiting_facts *w)

@@ -29,7 +29,7 @@ uint64_t waiting_facts_count(const struct waiting_facts *w, bool is_checked);
 /* A few lines of text, at most @most stacks (0: all). */
 void waiting_facts_print(const struct waiting_facts *w, FILE *out, size_t most);
 
-/* The member "waiting" of an object; nothing if there are none. */
+/* Into an array that is open in @j. */
 void waiting_facts_put(const struct waiting_facts *w, struct json_writer *j);
 
 void waiting_facts_release(struct waiting_facts *w);

@@ -120,6 +120,9 @@ static void copy_item(struct join *j, const struct journal_copy *journal,
 	case TRACE_ITEM_WAITING:
 		trace_put_waiting(writer, &item->waiting);
 		break;
+	case TRACE_ITEM_PART:
+		trace_put_part(writer, &item->part);
+		break;
 	case TRACE_ITEM_SITE:
 		join_put(j, &j->sites, item->site.id, 1);
 		trace_put_site(writer, &item->site);

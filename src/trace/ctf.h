@@ -132,6 +132,7 @@ enum ctf_fact_id {
 	CTF_SWITCH,
 	CTF_WAITING,
 	CTF_FRAME,
+	CTF_PART,
 	NR_CTF_FACTS,
 };
 

@@ -55,6 +55,7 @@ struct sidecar_process {
 	uint64_t pid;
 	uint64_t uid;
 	uint64_t connected_ts;
+	uint64_t part; /* of a merged trace: number of the part; 0: not merged */
 };
 
 /* A file that a process had mapped with code in it, from its first mapping to its last. */
@@ -249,6 +250,20 @@ struct trace_frame {
 	const char *fields; /* JSON object: the values by name; null: not measured */
 };
 
+/*
+ * A merged trace is the parts that it was made of: the coroutines of a part have numbers in a range
+ * of their own, and its processes have its number.  merge.h writes it, trace_parts.h reads it.
+ */
+struct trace_part {
+	struct sidecar_run run;       /* of the part; the first member: schema.c has its rows */
+	struct sidecar_totals totals; /* the same */
+	uint64_t number;              /* from 1 */
+	uint64_t ids_from, ids_to;    /* of its coroutines */
+	const char *name;             /* of its file when it was merged, without the directories */
+	bool has_totals;
+	bool is_whole; /* its file was not damaged, and had everything that it should have */
+};
+
 enum trace_item_type {
 	TRACE_ITEM_RUN,
 	TRACE_ITEM_PROCESS,
@@ -263,6 +278,7 @@ enum trace_item_type {
 	TRACE_ITEM_SWITCH,
 	TRACE_ITEM_WAITING,
 	TRACE_ITEM_FRAME,
+	TRACE_ITEM_PART,
 	NR_TRACE_ITEM_TYPES,
 };
 
@@ -286,6 +302,7 @@ struct trace_item {
 		struct trace_switch switched;
 		struct trace_waiting waiting;
 		struct trace_frame frame;
+		struct trace_part part;
 	};
 };
 

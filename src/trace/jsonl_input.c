@@ -37,13 +37,14 @@
 
 enum jsonl_phase { FACTS, EVENTS, REST, DONE };
 
+#define EVENT_TYPES (1u << TRACE_ITEM_EVENT | 1u << TRACE_ITEM_GAP)
+#define REST_TYPES  (1u << TRACE_ITEM_COROUTINE | 1u << TRACE_ITEM_TOTALS)
+
 /* Types of sidecar items by phase. */
 static const unsigned wanted[] = {
-	[FACTS] = 1u << TRACE_ITEM_RUN | 1u << TRACE_ITEM_PROCESS | 1u << TRACE_ITEM_MODULE |
-		  1u << TRACE_ITEM_SITE | 1u << TRACE_ITEM_CPU | 1u << TRACE_ITEM_DESCRIPTOR |
-		  1u << TRACE_ITEM_SWITCH | 1u << TRACE_ITEM_WAITING | 1u << TRACE_ITEM_FRAME,
-	[EVENTS] = 1u << TRACE_ITEM_EVENT | 1u << TRACE_ITEM_GAP,
-	[REST] = 1u << TRACE_ITEM_COROUTINE | 1u << TRACE_ITEM_TOTALS,
+	[FACTS] = ((1u << NR_TRACE_ITEM_TYPES) - 1) & ~(EVENT_TYPES | REST_TYPES),
+	[EVENTS] = EVENT_TYPES,
+	[REST] = REST_TYPES,
 };
 
 struct jsonl_input {

@@ -16,6 +16,10 @@
  *   Collectors number coroutines and sites from 1: the numbers of every input but the first are
  *   raised by a multiple of a power of ten.  Process and thread numbers are raised only if an
  *   earlier input has one of them, too.
+ *
+ * Parts
+ *   The merged trace has a part (item.h) for each input, so that programs can be judged one by
+ *   one.  An input that is a merged trace keeps its parts.
  */
 #ifndef TRACE_MERGE_H
 #define TRACE_MERGE_H
@@ -48,6 +52,8 @@ struct merge_input {
 	uint64_t max_id, max_tid;
 	uint32_t max_pid, max_site;
 	struct u64map pids, tids; /* that occur, to 1 */
+	uint64_t nr_parts;        /* of an input that was merged; otherwise 0 */
+	uint64_t parts_below;     /* parts of the inputs before it */
 	uint64_t nr_processes;
 	uint32_t pid; /* of the last process */
 	enum trace_verdict verdict;

@@ -55,6 +55,8 @@ static int merge_note_item(struct merge_input *in, const struct trace_item *item
 {
 	if (item->type == TRACE_ITEM_RUN && !in->has_run && merge_copy_run(in, &item->run) < 0)
 		return -ENOMEM;
+	if (item->type == TRACE_ITEM_PART && item->part.number > in->nr_parts)
+		in->nr_parts = item->part.number;
 	if (item->type == TRACE_ITEM_PROCESS) {
 		in->nr_processes++;
 		in->pid = (uint32_t)item->process.pid;
@@ -300,6 +302,17 @@ static void merge_shift_sites(struct merge *m)
 	}
 }
 
+static void merge_number_parts(struct merge *m)
+{
+	uint64_t nr = 0;
+	size_t i;
+
+	for (i = 0; i < m->nr; i++) {
+		m->inputs[i].parts_below = nr;
+		nr += m->inputs[i].nr_parts ? m->inputs[i].nr_parts : 1;
+	}
+}
+
 /* True if a number of @in is in @used; adds its numbers to @used. */
 static int merge_collides(struct u64map *used, const struct u64map *numbers, bool *collides)
 {
@@ -385,6 +398,7 @@ static int merge_prepare(struct merge *m, bool force, struct err *err)
 	if (!rc)
 		rc = merge_shift_threads(m, err);
 	merge_shift_sites(m);
+	merge_number_parts(m);
 	return rc;
 }
 

@@ -208,6 +208,13 @@ static int merge_renumber_field(struct merge *m, size_t nr, enum merge_role role
 	return rc;
 }
 
+static void merge_renumber_part(const struct merge_input *in, struct trace_part *part)
+{
+	part->number += in->parts_below;
+	part->ids_from += in->shift.id;
+	part->ids_to += in->shift.id;
+}
+
 int merge_renumber(struct merge *m, size_t nr, struct trace_item *item)
 {
 	const struct schema_record *r = &schema[item->type];
@@ -218,6 +225,11 @@ int merge_renumber(struct merge *m, size_t nr, struct trace_item *item)
 		return merge_renumber_event(m, nr, &item->event);
 	if (item->type == TRACE_ITEM_GAP && !item->gap.pid && m->inputs[nr].nr_processes == 1)
 		item->gap.pid = m->inputs[nr].pid;
+	if (item->type == TRACE_ITEM_PART)
+		merge_renumber_part(&m->inputs[nr], &item->part);
+	if (item->type == TRACE_ITEM_PROCESS && !m->is_numbered)
+		item->process.part = m->inputs[nr].parts_below +
+				     (item->process.part ? item->process.part : 1);
 	if (item->type == TRACE_ITEM_COROUTINE && item->coroutine.has_resource)
 		rc = merge_replace_resource(m, nr, item->coroutine.reason,
 					    &item->coroutine.resource);

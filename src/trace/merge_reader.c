@@ -30,6 +30,7 @@ struct merge_reader {
 	uint64_t until;    /* up to this key, */
 	bool until_itself; /* and with it */
 	bool gave_run, gave_totals, is_taken;
+	size_t nr_told; /* inputs whose part was returned */
 	const char **command;
 	char *hostname;
 };
@@ -131,6 +132,43 @@ static int merge_give_run(struct merge_reader *r, struct trace_item *item)
 	return 1;
 }
 
+static const char *merge_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The part of the next input that is not merged itself.  False: there is none. */
+static bool merge_give_part(struct merge_reader *r, struct trace_item *item)
+{
+	const struct merge *m = r->merge;
+	const struct merge_input *in;
+	struct trace_part *part = &item->part;
+
+	while (r->nr_told < m->nr && (m->is_numbered || m->inputs[r->nr_told].nr_parts))
+		r->nr_told++;
+	if (r->nr_told == m->nr)
+		return false;
+	in = &m->inputs[r->nr_told++];
+	trace_item_init(item, TRACE_ITEM_PART);
+	if (in->has_run)
+		part->run = in->run;
+	if (in->has_totals)
+		part->totals = in->totals;
+	part->run.pid += part->run.pid ? in->shift.pid : 0;
+	part->run.start_ts += in->shift.time;
+	part->totals.end_ts += in->has_totals ? in->shift.time : 0;
+	part->totals.detached |= totals_detached(&part->totals);
+	part->number = in->parts_below + 1;
+	part->ids_from = in->shift.id;
+	part->ids_to = in->shift.id + in->max_id;
+	part->name = merge_base_name(in->path);
+	part->has_totals = in->has_totals;
+	part->is_whole = merge_input_is_whole(in);
+	return true;
+}
+
 /*
  * Input without totals: the events that it has are what is known.  The worst end of a program is
  * that of the merged trace.
@@ -221,7 +259,8 @@ static int merge_fetch(struct merge_reader *r, size_t nr, struct err *err)
 
 	do {
 		rc = trace_next(s->reader, &s->item, err);
-	} while (rc > 0 && (s->item.type == TRACE_ITEM_RUN || s->item.type == TRACE_ITEM_TOTALS));
+	} while (rc > 0 && (s->item.type == TRACE_ITEM_RUN || s->item.type == TRACE_ITEM_TOTALS ||
+			    (s->item.type == TRACE_ITEM_PART && r->merge->is_numbered)));
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
@@ -324,6 +363,8 @@ static int merge_reader_next(struct trace_reader *tr, struct trace_item *item, s
 		if (rc < 0)
 			return merge_reader_no_memory(err);
 	}
+	if (!rc && merge_give_part(r, item))
+		return 1;
 	if (!rc && !r->gave_totals)
 		rc = merge_next_item(r, item, err);
 	if (rc || r->gave_totals)

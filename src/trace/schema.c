@@ -26,6 +26,7 @@ static const struct schema_field process_fields[] = {
 	{ KEY("pid"), U64(sidecar_process, pid), .ctf = 1 },
 	{ KEY("uid"), U64(sidecar_process, uid), .ctf = 2 },
 	{ KEY("connected_ts"), U64(sidecar_process, connected_ts), .ctf = 3 },
+	{ KEY("part"), U64(sidecar_process, part), OMITTED, .ctf = 4 },
 };
 
 static const struct schema_field module_fields[] = {
@@ -177,6 +178,48 @@ static const struct schema_field totals_fields[] = {
 	{ KEY("end_ts"), U64(sidecar_totals, end_ts), .ctf = 21 },
 };
 
+/* ---- parts of a merged trace ---------------------------------------------- */
+
+static const struct schema_field part_fields[] = {
+	{ KEY("number"), U64(trace_part, number), .ctf = 1 },
+	{ KEY("ids_from"), ID(trace_part, ids_from), .ctf = 2 },
+	{ KEY("ids_to"), ID(trace_part, ids_to), .ctf = 3 },
+	{ KEY("name"), TEXT(trace_part, name), OMITTED, .ctf = 4 },
+	{ KEY("has_totals"), BOOL(trace_part, has_totals), .ctf = 5 },
+	{ KEY("whole"), BOOL(trace_part, is_whole), .ctf = 6 },
+	{ KEY("tool"), TEXT(trace_part, run.tool), OR_NULL, .ctf = 7 },
+	{ KEY("command"), COMMAND(trace_part, run.command), .ctf = 8 },
+	{ KEY("pid"), U64(trace_part, run.pid), .ctf = 9 },
+	{ KEY("start_ts"), U64(trace_part, run.start_ts), .ctf = 10 },
+	{ KEY("start_realtime"), U64(trace_part, run.start_realtime), .ctf = 11 },
+	{ KEY("hostname"), TEXT(trace_part, run.hostname), OMITTED, .ctf = 12 },
+	{ KEY("arch"), TEXT(trace_part, run.arch), OR_NULL, .ctf = 13 },
+	{ KEY("stations"), U64(trace_part, run.stations), .ctf = 14 },
+	{ KEY("complete"), BOOL(trace_part, totals.complete), .ctf = 15 },
+	{ KEY("written"), U64(trace_part, totals.written), .ctf = 16 },
+	{ KEY("collected"), U64(trace_part, totals.collected), .ctf = 17 },
+	{ KEY("lost"), U64(trace_part, totals.lost), .ctf = 18 },
+	{ KEY("lost_overwritten"), U64(trace_part, totals.lost_overwritten), .ctf = 19 },
+	{ KEY("lost_full"), U64(trace_part, totals.lost_full), .ctf = 20 },
+	{ KEY("lost_output"), U64(trace_part, totals.lost_output), .ctf = 21 },
+	{ KEY("garbage"), U64(trace_part, totals.garbage), .ctf = 22 },
+	{ KEY("unfinished"), U64(trace_part, totals.unfinished), .ctf = 23 },
+	{ KEY("coroutines"), U64(trace_part, totals.coroutines), .ctf = 24 },
+	{ KEY("without_station"), U64(trace_part, totals.without_station), .ctf = 25 },
+	{ KEY("others_written"), U64(trace_part, totals.others_written), .ctf = 26 },
+	{ KEY("others_collected"), U64(trace_part, totals.others_collected), .ctf = 27 },
+	{ KEY("others_lost"), U64(trace_part, totals.others_lost), .ctf = 28 },
+	{ KEY("forgotten"), U64(trace_part, totals.forgotten), .ctf = 29 },
+	{ KEY("others_forgotten"), U64(trace_part, totals.others_forgotten), .ctf = 30 },
+	{ KEY("waits"), U64(trace_part, totals.waits), .ctf = 31 },
+	{ KEY("wait_ns"), U64(trace_part, totals.wait_ns), .ctf = 32 },
+	{ KEY("exit_status"), INT(trace_part, totals.exit_status), OR_NULL, .missing = (uint64_t)-1,
+	  .ctf = 33 },
+	{ KEY("signal"), INT(trace_part, totals.signal), OR_NULL, .ctf = 34 },
+	{ KEY("detached"), BOOL(trace_part, totals.detached), OMITTED, .ctf = 35 },
+	{ KEY("end_ts"), U64(trace_part, totals.end_ts), .ctf = 36 },
+};
+
 #define FIELDS(array) .fields = (array), .nr = sizeof(array) / sizeof((array)[0])
 
 const struct schema_record schema[NR_TRACE_ITEM_TYPES] = {
@@ -193,6 +236,7 @@ const struct schema_record schema[NR_TRACE_ITEM_TYPES] = {
 	[TRACE_ITEM_SWITCH] = { "switch", FIELDS(switch_fields), CTF_SWITCH },
 	[TRACE_ITEM_WAITING] = { "waiting", FIELDS(waiting_fields), CTF_WAITING },
 	[TRACE_ITEM_FRAME] = { "frame", FIELDS(frame_fields), CTF_FRAME },
+	[TRACE_ITEM_PART] = { "part", FIELDS(part_fields), CTF_PART },
 };
 
 const struct schema_kind schema_kinds[NR_TRACE_KINDS] = {

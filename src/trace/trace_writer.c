@@ -100,6 +100,11 @@ void trace_put_frame(struct trace_writer *w, const struct trace_frame *frame)
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_FRAME, .frame = *frame });
 }
 
+void trace_put_part(struct trace_writer *w, const struct trace_part *part)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PART, .part = *part });
+}
+
 void trace_put_process(struct trace_writer *w, const struct sidecar_process *process)
 {
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = *process });

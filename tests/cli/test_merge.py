@@ -6,6 +6,7 @@ import tempfile
 from harness import *
 
 CHANNELS = os.environ.get("CHANNELS", "build/examples/c/channels")
+CORPUS_BUGGY = os.environ.get("CORPUS_BUGGY", "build/tests/corpus/corpus_buggy")
 IDS = ("probe_id", "parent", "waker")
 STEP = 1000000
 
@@ -70,11 +71,14 @@ class Items:
         self.sites = {s["id"]: (s["file"], s["line"], s["function"]) for s in self.facts if s["type"] == "site"}
         self.run = self.facts[0]
         self.totals = self.facts[-1]
+        self.parts = [f for f in self.facts if f["type"] == "part"]
 
     def all(self, ids=0, threads=0, time=0):
-        """Everything but sites, run and totals, with the numbers raised."""
-        for item in self.events + [f for f in self.facts if f["type"] not in ("site", "run", "totals", "room")]:
+        """Everything but sites, run, parts and totals, with the numbers raised."""
+        for item in self.events + [f for f in self.facts if f["type"] not in ("site", "run", "totals", "room", "part")]:
             item = dict(item)
+            if item.get("type") == "process":
+                item.pop("part", None)
             for key, value in item.items():
                 if not value:
                     continue
@@ -101,6 +105,20 @@ def check_sum(merged, *parts):
     equal(merged.totals["end_ts"], max(p.totals["end_ts"] for p in parts), "end")
 
 
+def check_parts(merged, *parts):
+    """The description and the totals of each input, and which processes were in it."""
+    for number, (got, own) in enumerate(zip(merged.parts, parts), 1):
+        for key in ("command", "pid", "start_ts", "start_realtime", "hostname", "tool", "arch", "stations"):
+            equal(got[key], own.run[key], f"{key} of part {number}")
+        for key, value in own.totals.items():
+            equal(got[key], "part" if key == "type" else value, f"{key} of part {number}")
+        equal((got["number"], got["whole"], got["has_totals"]), (number, True, True), "part")
+        ids = {e["probe_id"] + got["ids_from"] for e in own.events}
+        equal(got["ids_to"], max(ids), f"largest number of a coroutine of part {number}")
+        pids = {f["pid"] for f in merged.facts if f["type"] == "process" and f["part"] == number}
+        equal(pids, {f["pid"] for f in own.facts if f["type"] == "process"}, f"processes of part {number}")
+
+
 def check_merged(dir, output, first, second, threads=0):
     """The merged trace has the items of both inputs and no others, in order of time."""
     a, b = jsonl(dir, first, "a"), jsonl(dir, second, "b")
@@ -122,6 +140,7 @@ def two_programs_at_the_same_time_become_one_trace_in_every_format(dir):
         summary, _ = merge(output, first, second)
         a, b, c = check_merged(dir, output, first, second)
         check_sum(c, a, b)
+        check_parts(c, a, b)
         equal(summary["rows"], sum(i["transitions"] + i["other_events"] for i in summary["inputs"]), "rows")
         equal([i["coroutines_raised_by"] for i in summary["inputs"]], [0, STEP], "coroutines")
         equal([i["processes_raised_by"] for i in summary["inputs"]], [0, 0], "processes")
@@ -168,6 +187,51 @@ def three_traces_and_a_merge_of_merges_are_the_same(dir):
     ids = sorted({e["probe_id"] for e in got.events})
     equal(ids, [1, 2, 3, STEP + 1, STEP + 2, STEP + 3, 10 * STEP + 1, 10 * STEP + 2, 10 * STEP + 3], "coroutines")
     equal([e["ts"] for e in got.events], [e["ts"] for e in wanted.events], "times")
+
+
+def findings(trace, raised=0):
+    """What a report finds, with the numbers of coroutines raised."""
+    status, out, err = tool("report", "--json", trace)
+    equal(status, 0, f"status of report: {err}")
+    got = json.loads(out)
+    said = [(g["detector"], g["confidence"], g["count"], json.dumps(g["place"], sort_keys=True), json.dumps(g.get("kind")),
+             g["oldest_ns"], tuple(sorted(c["probe_id"] + raised for c in g.get("coroutines", [])))) for g in got["findings"]]
+    return said, got["totals"]
+
+
+@test
+def a_merged_trace_has_the_findings_of_its_parts(dir):
+    names = ["long-suspended", "suspended-at-exit", "leak", "never-destroyed", "lost-wakeup/join", "deadlock"]
+    running = [popen(TOOL, "run", "-q", "-o", f"{dir}/{i}.ct", "--", CORPUS_BUGGY, name, stdout=subprocess.DEVNULL)
+               for i, name in enumerate(names)]
+    for p in running:
+        p.communicate(timeout=120)
+    traces = [f"{dir}/{i}.ct" for i in range(len(names))]
+    for output in ("m.ct", "m.jsonl", "m.ctf"):
+        merge(f"{dir}/{output}", *traces)
+        got, totals = findings(f"{dir}/{output}")
+        alone = [findings(trace, i * STEP) for i, trace in enumerate(traces)]
+        equal(sorted(got), sorted(sum((said for said, _ in alone), [])), "findings")
+        for key in ("coroutines", "not_ended", "transitions", "others", "threads", "lost", "garbage", "missing"):
+            equal(totals[key], sum(t[key] for _, t in alone), key)
+    status, out, _ = tool("report", "--text", f"{dir}/m.ct")
+    equal((status, out.count("m.ct, part ")), (0, len(names)), "parts of a report as text")
+    status, out, _ = tool("report", "--sarif", f"{dir}/m.ct")
+    equal((status, len(json.loads(out)["runs"])), (0, len(names)), "runs in SARIF")
+    equal(tool("report", "--fail-on", "deadlock", f"{dir}/m.ct")[0], 1, "status of a gate that a part fails")
+    equal(tool("report", "--fail-on", "double-resume", f"{dir}/m.ct")[0], 0, "status of another gate")
+
+
+@test
+def every_command_reads_a_merged_trace(dir):
+    first, second = two_runs(dir)
+    merge(dir + "/m.ct", first, second)
+    for command in (["html", "-o", dir + "/page.html"], ["export", "csv", "-o", dir + "/t.csv", "-i"], ["diff", first],
+                    ["export", "perfetto", "-o", dir + "/t.pftrace", "-i"], ["report"], ["info"]):
+        status, _, err = tool(*command, dir + "/m.ct")
+        equal(status, 0, f"{command}: {err}")
+    with open(dir + "/t.csv", encoding="utf-8") as f:
+        equal(sum(1 for _ in f) - 1, info(first)["events"] + info(second)["events"], "rows of CSV")
 
 
 @test

@@ -124,7 +124,7 @@ static void write_sidecar(uint64_t collected, uint64_t lost)
 				   .start_realtime = UINT64_C(1700000000000000000),
 				   .arch = "x86_64",
 				   .stations = 256 };
-	struct sidecar_process process = { 4711, 1000, 5 };
+	struct sidecar_process process = { 4711, 1000, 5, 0 };
 	struct sidecar_coroutine hot = { .station = 9,
 					 .probe_id = 10,
 					 .name = "hot \x1b[31m",

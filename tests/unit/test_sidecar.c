@@ -34,7 +34,7 @@ static const struct sidecar_run run = {
 	.stations = 256,
 };
 
-static const struct sidecar_process process = { 4712, 1000, 17 };
+static const struct sidecar_process process = { 4712, 1000, 17, 0 };
 
 static const struct sidecar_coroutine coroutine = {
 	.station = 3,

@@ -48,7 +48,7 @@ static uint64_t events_in_the_file(void)
 /* Writes events of @kind (NR_TRACE_KINDS: all in turn) and other records until the file is full. */
 static void fill_with(unsigned kind, rlim_t room)
 {
-	static const struct sidecar_process process = { 7, 8, 9 };
+	static const struct sidecar_process process = { 7, 8, 9, 0 };
 	static const struct trace_site site = { .id = 1, .file = "a.c", .line = 2 };
 	static const struct sidecar_totals totals = { .written = 1 };
 	enum { NR = 3000 };

@@ -39,7 +39,7 @@ static const struct sidecar_run run = {
 	.stations = 256,
 };
 
-static const struct sidecar_process processes[] = { { 4711, 1000, 1500 }, { 4712, 0, 1600 } };
+static const struct sidecar_process processes[] = { { 4711, 1000, 1500, 0 }, { 4712, 0, 1600, 0 } };
 
 static const struct trace_site sites[] = { { 1, 42, 4711, "src/a.c", "main" },
 					   { 2, 7, 4712, "", "" } };

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_parts.c - the parts of a merged trace. */
+#include "trace/trace_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- the parts ------------------------------------------------------------------ */
+
+static int parts_add(struct trace_parts *p, const struct trace_part *part)
+{
+	struct trace_part *to;
+
+	if (p->nr == p->room) {
+		size_t room = p->room ? p->room * 2 : 8;
+		struct trace_part *more = reallocarray(p->list, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		p->list = more;
+		p->room = room;
+	}
+	to = &p->list[p->nr++];
+	*to = *part;
+	to->run.command = NULL;
+	to->run.nr_command = 0;
+	to->run.tool = to->run.hostname = to->run.arch = to->name = NULL;
+	return 0;
+}
+
+int trace_parts_note(struct trace_parts *p, const struct trace_item *item)
+{
+	if (item->type == TRACE_ITEM_PART)
+		return parts_add(p, &item->part);
+	if (item->type == TRACE_ITEM_PROCESS && item->process.part)
+		return u64map_put(&p->pids, item->process.pid, item->process.part);
+	return 0;
+}
+
+void trace_parts_release(struct trace_parts *p)
+{
+	free(p->list);
+	u64map_release(&p->pids);
+	*p = (struct trace_parts){ 0 };
+}
+
+/* ---- items ---------------------------------------------------------------------- */
+
+static uint64_t parts_of_process(const struct trace_parts *p, uint64_t pid)
+{
+	uint64_t number;
+
+	return pid && u64map_get(&p->pids, pid, &number) ? number : 0;
+}
+
+/* By its coroutine; of an event without one, by its process. */
+static uint64_t parts_of_coroutine(const struct trace_parts *p, uint64_t id, uint64_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr && (id || !pid); i++) {
+		if (id >= p->list[i].ids_from && id <= p->list[i].ids_to)
+			return p->list[i].number;
+	}
+	return parts_of_process(p, pid);
+}
+
+uint64_t trace_parts_of(const struct trace_parts *p, const struct trace_item *item)
+{
+	switch (item->type) {
+	case TRACE_ITEM_EVENT:
+		return parts_of_coroutine(p, item->event.probe_id, item->event.pid);
+	case TRACE_ITEM_COROUTINE:
+		return parts_of_coroutine(p, item->coroutine.probe_id, item->coroutine.pid);
+	case TRACE_ITEM_PROCESS:
+		return item->process.part;
+	case TRACE_ITEM_GAP:
+		return parts_of_process(p, item->gap.pid);
+	case TRACE_ITEM_MODULE:
+		return parts_of_process(p, item->module.pid);
+	case TRACE_ITEM_CPU:
+		return parts_of_process(p, item->cpu.pid);
+	case TRACE_ITEM_SWITCH:
+		return parts_of_process(p, item->switched.pid);
+	case TRACE_ITEM_DESCRIPTOR:
+		return parts_of_process(p, item->descriptor.pid);
+	case TRACE_ITEM_WAITING:
+		return parts_of_process(p, item->waiting.pid);
+	default:
+		return 0;
+	}
+}
+
+bool trace_parts_take(const struct trace_parts *p, const struct trace_part *part,
+		      struct trace_item *item)
+{
+	uint64_t number = trace_parts_of(p, item);
+
+	if (item->type == TRACE_ITEM_RUN) {
+		item->run = part->run;
+		return part->run.start_ts != 0;
+	}
+	if (item->type == TRACE_ITEM_TOTALS) {
+		item->totals = part->totals;
+		return part->has_totals;
+	}
+	return !number || number == part->number;
+}
