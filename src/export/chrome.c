@@ -188,7 +188,7 @@ static void chrome_put_args(struct chrome *x, const struct timeline_mark *m)
 
 	if (m->frame)
 		chrome_put_frame(w, m->frame->frame);
-	if (m->frame || (!m->nr_args && !m->site))
+	if (m->frame || (!m->nr_args && !m->nr_fields && !m->site))
 		return;
 	jw_key(w, "args");
 	jw_object_begin(w);
@@ -196,6 +196,15 @@ static void chrome_put_args(struct chrome *x, const struct timeline_mark *m)
 		jw_field_string(w, "place", timeline_site(&x->viewer.timeline, m->site));
 	for (i = 0; i < m->nr_args; i++)
 		put_arg(w, &m->args[i]);
+	if (m->nr_fields) {
+		jw_key(w, timeline_key_name(KEY_FIELDS));
+		jw_object_begin(w);
+		for (i = 0; i < m->nr_fields; i++) {
+			jw_key(w, m->fields[i].key);
+			chrome_put_cell(w, &m->fields[i].value);
+		}
+		jw_object_end(w);
+	}
 	jw_object_end(w);
 }
 

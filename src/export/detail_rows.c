@@ -363,6 +363,8 @@ int rows_item(struct rows *r, const struct trace_item *item, struct err *err)
 		return rows_put_record(r, TABLE_SITES, TRACE_ITEM_SITE, &item->site, err);
 	case TRACE_ITEM_SWITCH:
 		return rows_put_record(r, TABLE_SWITCHES, TRACE_ITEM_SWITCH, &item->switched, err);
+	case TRACE_ITEM_FRAME:
+		return rows_put_record(r, TABLE_FRAMES, TRACE_ITEM_FRAME, &item->frame, err);
 	case TRACE_ITEM_EVENT:
 		return rows_add_event(r, &item->event, err);
 	case TRACE_ITEM_COROUTINE:

@@ -324,6 +324,17 @@ static void put_mark(struct proto *p, const struct timeline_mark *m)
 		proto_u64(p, EVENT_PLACE, m->site);
 	for (i = 0; i < m->nr_args; i++)
 		perfetto_put_annotation(p, &m->args[i]);
+	if (!m->nr_fields)
+		return;
+	proto_begin(p, EVENT_ANNOTATION);
+	proto_u64(p, ANNOTATION_NAME, KEY_FIELDS + UINT64_C(1));
+	for (i = 0; i < m->nr_fields; i++) {
+		proto_begin(p, ANNOTATION_ENTRY);
+		perfetto_put_text(p, ANNOTATION_NAME_TEXT, m->fields[i].key);
+		perfetto_put_cell(p, &m->fields[i].value);
+		proto_end(p);
+	}
+	proto_end(p);
 }
 
 static struct proto *perfetto_begin_event(struct perfetto *x, const struct timeline_track *t,

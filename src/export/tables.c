@@ -19,6 +19,7 @@ static const char *const detail_indexes[] = { "probe_id, ts", "ts", NULL };
 static const char *const coroutine_indexes[] = { "probe_id", NULL };
 static const char *const site_indexes[] = { "site", NULL };
 static const char *const switch_indexes[] = { "tid, from_ts", NULL };
+static const char *const frame_indexes[] = { "probe_id, ts", "ts", NULL };
 
 static const struct {
 	const char *suffix;
@@ -30,6 +31,7 @@ static const struct {
 	[TABLE_COROUTINES] = { "_coroutines", TRACE_ITEM_COROUTINE, coroutine_indexes },
 	[TABLE_SITES] = { "_sites", TRACE_ITEM_SITE, site_indexes },
 	[TABLE_SWITCHES] = { "_switches", TRACE_ITEM_SWITCH, switch_indexes },
+	[TABLE_FRAMES] = { "_frames", TRACE_ITEM_FRAME, frame_indexes },
 };
 
 /* ---- the columns of a trace ----------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/timeline_frames.h"
 #include "export/timeline_marks.h"
 #include "export/timeline_switches.h"
 #include "export/timeline_tracks.h"
@@ -436,6 +437,8 @@ static int draw_event(void *arg, const struct trace_event *ev)
 {
 	struct timeline *tl = arg;
 
+	if (tl->frames && timeline_draw_frames(tl, ev->ts) < 0)
+		return -ENOMEM;
 	if (!tl->first_ts)
 		tl->first_ts = ev->ts;
 	tl->last_ts = ev->ts;
@@ -637,6 +640,14 @@ static int add_totals(struct timeline *tl, const struct sidecar_totals *t)
 
 /* ---- all ----------------------------------------------------------------- */
 
+/* All events and frames so far: none before them follows. */
+static int timeline_draw_all(struct timeline *tl)
+{
+	int rc = window_finish(&tl->window, draw_event, tl);
+
+	return rc < 0 ? rc : timeline_draw_frames(tl, UINT64_MAX);
+}
+
 int timeline_add(struct timeline *tl, const struct trace_item *item)
 {
 	int rc = tracks_begin(tl);
@@ -655,18 +666,19 @@ int timeline_add(struct timeline *tl, const struct trace_item *item)
 	case TRACE_ITEM_GAP:
 		return timeline_add_gap(tl, &item->gap);
 	case TRACE_ITEM_COROUTINE:
-		rc = window_finish(&tl->window, draw_event, tl);
+		rc = timeline_draw_all(tl);
 		return rc < 0 ? rc : timeline_add_coroutine(tl, &item->coroutine);
 	case TRACE_ITEM_TOTALS:
-		rc = window_finish(&tl->window, draw_event, tl);
+		rc = timeline_draw_all(tl);
 		return rc < 0 ? rc : add_totals(tl, &item->totals);
+	case TRACE_ITEM_FRAME:
+		return timeline_add_frame(tl, &item->frame);
 	case TRACE_ITEM_SWITCH:
 		return timeline_add_switch(tl, &item->switched);
 	case TRACE_ITEM_MODULE:
 	case TRACE_ITEM_CPU:
 	case TRACE_ITEM_DESCRIPTOR:
 	case TRACE_ITEM_WAITING:
-	case TRACE_ITEM_FRAME:
 	case TRACE_ITEM_PART:
 	case NR_TRACE_ITEM_TYPES:
 		break;
@@ -698,7 +710,7 @@ int timeline_finish(struct timeline *tl, const struct timeline_damage *damage)
 	int rc = tracks_begin(tl);
 
 	if (rc == 0)
-		rc = window_finish(&tl->window, draw_event, tl);
+		rc = timeline_draw_all(tl);
 	if (rc < 0 || tracks_process(tl, 0) < 0)
 		return -ENOMEM;
 	for (i = 0; i < tl->coros.room; i++) {
@@ -731,6 +743,7 @@ void timeline_release(struct timeline *tl)
 	}
 	coro_table_release(&tl->coros);
 	window_release(&tl->window);
+	timeline_release_frames(tl);
 	tracks_release(tl);
 	*tl = (struct timeline){ .view = view };
 }

@@ -14,12 +14,14 @@
  *	lost         where events of a thread are missing
  *	away         when a thread had no processor, with run --cpu: blocked or preempted
  *
+ * A frame of run --frames is an instant on the track of its coroutine, or of its thread.
+ *
  * A flow leads from a wake to the turn that it caused.
  *
  * Times are those of the trace.  Slices that have not ended at the end of the trace stay open:
  * viewers draw them to the end and mark them.
  *
- * Memory is per live coroutine, per thread, per site and per group.
+ * Memory is per live coroutine, per thread, per site and per group, and per frame.
  */
 #ifndef EXPORT_TIMELINE_H
 #define EXPORT_TIMELINE_H
@@ -98,6 +100,7 @@ enum timeline_word {
 	WORD_BLOCKED,
 	WORD_PREEMPTED,
 	WORD_SWITCHES_LOST,
+	WORD_FRAMES_LOST,
 	WORD_SUSPENDED, /* and one per reason */
 	NR_TIMELINE_WORDS = WORD_SUSPENDED + NR_TRACE_REASONS,
 };
@@ -120,6 +123,7 @@ enum timeline_category {
 	CATEGORY_RESOURCE,
 	CATEGORY_TRACE,
 	CATEGORY_PROCESSOR,
+	CATEGORY_FRAME,
 	NR_TIMELINE_CATEGORIES,
 };
 
@@ -162,6 +166,9 @@ enum timeline_key {
 	KEY_TIME_UNKNOWN,
 	KEY_INCOMPLETE,
 	KEY_PROCESSOR,
+	KEY_BUFFER,
+	KEY_TICKET,
+	KEY_FIELDS,
 	NR_TIMELINE_KEYS,
 };
 
@@ -179,6 +186,13 @@ struct timeline_arg {
 #define TIMELINE_ARGS_MAX 16
 
 struct frame_mark;
+struct timeline_frames;
+
+/* A field of a frame in a trace; they are one more argument, KEY_FIELDS. */
+struct timeline_field {
+	const char *key;
+	struct cell value;
+};
 
 /* A slice that begins, or an instant. */
 struct timeline_mark {
@@ -188,7 +202,8 @@ struct timeline_mark {
 	bool flow_ends;
 	uint32_t site;                  /* known to timeline_site(); 0: none */
 	const struct frame_mark *frame; /* of a recording: instead of category and args */
-	unsigned nr_args;
+	const struct timeline_field *fields;
+	unsigned nr_args, nr_fields;
 	struct timeline_arg args[TIMELINE_ARGS_MAX];
 };
 
@@ -277,6 +292,7 @@ struct timeline {
 	struct strtab places; /* "file:line function" */
 	struct u64map sites;  /* id to 1 + the number in places */
 
+	struct timeline_frames *frames; /* of the trace; NULL: none */
 	uint64_t run_pid;
 	char *program; /* of the run: last path component of its first word */
 	uint64_t next_track, next_name, next_flow;
@@ -290,6 +306,7 @@ struct timeline {
 	uint64_t impossible;    /* events with an invalid time */
 	uint64_t too_deep;      /* turns that are not drawn on their thread, or not to their end */
 	uint64_t lost, garbage;
+	uint64_t frames_drawn;
 };
 
 /* Corrupt parts of the trace, from its reader. */

@@ -58,7 +58,7 @@ static inline void mark_init(struct timeline *tl, struct timeline_mark *m, enum 
 	m->flow_ends = false;
 	m->site = 0;
 	m->frame = NULL;
-	m->nr_args = 0;
+	m->nr_args = m->nr_fields = 0;
 }
 
 static inline void mark_site(const struct timeline *tl, struct timeline_mark *m, uint32_t site)

@@ -35,6 +35,7 @@ static const char *const words[] = {
 	[WORD_BLOCKED] = "blocked",
 	[WORD_PREEMPTED] = "waits for a processor",
 	[WORD_SWITCHES_LOST] = "context switches lost",
+	[WORD_FRAMES_LOST] = "frames lost",
 	[WORD_SUSPENDED + TRACE_REASON_UNKNOWN] = "suspended",
 	[WORD_SUSPENDED + TRACE_REASON_IO_READ] = "suspended: io-read",
 	[WORD_SUSPENDED + TRACE_REASON_IO_WRITE] = "suspended: io-write",
@@ -64,6 +65,7 @@ static const char *const categories[NR_TIMELINE_CATEGORIES] = {
 	[CATEGORY_SUSPENDED] = "suspended", [CATEGORY_READY] = "ready",
 	[CATEGORY_WAKE] = "wake",           [CATEGORY_RESOURCE] = "resource",
 	[CATEGORY_TRACE] = "corotracer",    [CATEGORY_PROCESSOR] = "processor",
+	[CATEGORY_FRAME] = "frame",
 };
 
 static const char *const keys[NR_TIMELINE_KEYS] = {
@@ -103,6 +105,9 @@ static const char *const keys[NR_TIMELINE_KEYS] = {
 	[KEY_TIME_UNKNOWN] = "time not known",
 	[KEY_INCOMPLETE] = "incomplete",
 	[KEY_PROCESSOR] = "then on processor",
+	[KEY_BUFFER] = "buffer",
+	[KEY_TICKET] = "ticket",
+	[KEY_FIELDS] = "fields",
 };
 
 const char *timeline_key_name(enum timeline_key key)
