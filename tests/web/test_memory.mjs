@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { csv, openFile, painted, ready, withBrowser } from "./browser.mjs";
-import { freshOut, memoryPage, OUT } from "./fixtures.mjs";
+import { freshOut, memoryPage, OUT, ROOT } from "./fixtures.mjs";
 
 const EVIL = "<script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\">\u202e";
 const EVIL_SOURCE = `
@@ -92,6 +92,22 @@ test("types, source lines and threads: every row of the data", async () => {
 				[`${t.name} (${t.id})`, ...[t.reads, t.writes, t.levels[0].misses, t.invalidated, t.lost].map(String)]));
 		});
 	}
+});
+
+test("coroutines: every kind and every await, and a row for accesses outside", async () => {
+	const { html, data } = memoryPage("coroutines", {
+		source: join(ROOT, "tests/truth/memory_coroutines.c"), flags: [`-I${join(ROOT, "include")}`, process.env.COROTRACER_LIBRARY],
+	});
+	const part = (c) => [c.slices, ...counts(c), c.slices > 0 ? (c.misses.at(-1) / c.slices).toFixed(1) : "–", c.false_sharing, c.allocated_bytes].map(String);
+	assert.ok(data.coroutines.some((c) => c.kind === null) && data.coroutines.some((c) => c.awaits.length === 3));
+	await on(html, "", async (page) => {
+		assert.deepEqual((await cells(page, "Coroutines")).sort(), data.coroutines.map((c) =>
+			[c.kind ?? "(outside of all coroutines)", ...part(c), percent(c.cost, data.cost)]).sort());
+		assert.deepEqual((await cells(page, "Awaits")).sort(), data.coroutines.flatMap((c) => c.awaits.map((a) =>
+			[a.file === null ? "(no await before)" : `${a.function} ${a.file}:${a.line}`, c.kind, ...part(a), percent(a.cost, data.cost)])).sort());
+		await page.screenshot({ path: join(OUT, "coroutines.png"), fullPage: true });
+	});
+	await on(particles.html, "", async (page) => assert.equal(await page.locator('table[aria-label="Coroutines"]').count(), 0));
 });
 
 test("layouts: each field in its line, with its heat and its figures", async () => {

@@ -17,11 +17,11 @@ function share(part: number, whole: number): HTMLElement {
 	return h("span", { class: "share" }, h("span", null, `${percent(part, whole).toFixed(1)}\u202f%`), bar(whole > 0 ? part / whole : 0, "heat"));
 }
 
-function place(file: string | null, line: number): string {
+export function place(file: string | null, line: number): string {
 	return file === null ? "" : `${file}:${line}`;
 }
 
-const mostOf = (nr: number, of: number) => (of > nr ? `the ${fmt.count(nr)} most expensive of ${fmt.count(of)}` : "");
+export const mostOf = (nr: number, of: number) => (of > nr ? `the ${fmt.count(nr)} most expensive of ${fmt.count(of)}` : "");
 
 // ---- caches, threads ----
 
@@ -76,7 +76,7 @@ export function threadsPart(d: MemoryData): PagePart {
 
 // ---- types, source lines ----
 
-function countColumns<T extends Counts>(d: MemoryData): SortColumn<T>[] {
+export function countColumns<T extends Counts>(d: MemoryData): SortColumn<T>[] {
 	return [
 		{ key: "reads", label: "Reads", end: true, value: (r) => r.reads },
 		{ key: "writes", label: "Writes", end: true, value: (r) => r.writes },
@@ -84,18 +84,18 @@ function countColumns<T extends Counts>(d: MemoryData): SortColumn<T>[] {
 	];
 }
 
-function sharedColumn<T extends Counts>(): SortColumn<T> {
+export function sharedColumn<T extends Counts>(): SortColumn<T> {
 	return { key: "false_sharing", label: "Falsely shared", end: true, value: (r) => r.false_sharing };
 }
 
-function costColumn<T extends Counts>(total: number): SortColumn<T> {
+export function costColumn<T extends Counts>(total: number): SortColumn<T> {
 	return {
 		key: "cost", label: "Cost", title: "Misses weighted by what the next level takes, in cycles", end: true,
 		value: (r) => r.cost, show: (r) => share(r.cost, total),
 	};
 }
 
-const BY_COST = { key: "cost", down: true } as const;
+export const BY_COST = { key: "cost", down: true } as const;
 
 export function typesPart(d: MemoryData): PagePart {
 	const table = new SortTable<Owner>({

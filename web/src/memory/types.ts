@@ -56,6 +56,22 @@ export interface SourceLine extends Counts {
 	data: string | null;
 }
 
+// Slices of coroutines of one kind, after one await or all of them.
+export interface Await extends Counts {
+	file?: string | null;      // null: no await before
+	line?: number;
+	function?: string | null;
+	slices: number;
+	allocations: number;
+	allocated_bytes: number;
+}
+
+export interface Coroutine extends Await {
+	kind: string | null;       // null: outside of all coroutines
+	awaits: (Await & { file: string | null; line: number; function: string | null })[];
+	awaits_of: number;
+}
+
 export interface SharedField {
 	name: string;
 	thread: Big | null;
@@ -102,5 +118,7 @@ export interface MemoryData {
 	types_of: number;
 	source_lines: SourceLine[];
 	source_lines_of: number;
+	coroutines: Coroutine[];
+	coroutines_of: number;
 	problems: string[];
 }
