@@ -92,9 +92,10 @@ static void mem_run_print_file(struct printer *p, const struct output *out)
 	print_object_end(p);
 }
 
-static void mem_run_tell_nothing(void)
+static void mem_run_tell_nothing(const char *command)
 {
-	message_print("mem run", "the program recorded no accesses: no trace was written");
+	message_print(command, "the program recorded no memory accesses: no %s was written",
+		      strcmp(command, "mem run") != 0 ? "memory trace" : "trace");
 	fputs("hint: build it with 'corotracer mem cc' or 'mem c++', or link it with libcacheray\n",
 	      stderr);
 }
@@ -157,11 +158,27 @@ static bool is_complete(const struct collect_result *r)
 	return true;
 }
 
+int mem_run_conclude(const char *command, const struct collect_result *r, bool json, bool quiet)
+{
+	bool complete = is_complete(r);
+	/*
+	 * A failure of the tool turns success into failure, and never hides the program's status.
+	 */
+	int status = r->exit_status ? r->exit_status : complete ? EXIT_OK : EXIT_FAILED;
+
+	if (shown)
+		fputs("\r\033[K", stderr);
+	if (!json && !r->outputs.first)
+		mem_run_tell_nothing(command);
+	if (json || !quiet || !complete)
+		mem_run_print(r, status, json);
+	return status;
+}
+
 static int mem_run_collect(struct mem_run_options *q)
 {
 	struct collect_result result;
 	struct err err = { 0 };
-	bool complete;
 	int status;
 
 	q->config.tool = "corotracer " COROTRACER_VERSION;
@@ -172,18 +189,8 @@ static int mem_run_collect(struct mem_run_options *q)
 		collect_result_release(&result);
 		return err.exit_status ? err.exit_status : EXIT_FAILED;
 	}
-	complete = is_complete(&result);
-	/*
-	 * A failure of the tool turns success into failure, and never hides the program's status.
-	 */
-	status = result.exit_status ? result.exit_status : complete ? EXIT_OK : EXIT_FAILED;
 	signal(SIGPIPE, SIG_IGN);
-	if (shown)
-		fputs("\r\033[K", stderr);
-	if (!q->json && !result.outputs.first)
-		mem_run_tell_nothing();
-	if (q->json || !q->quiet || !complete)
-		mem_run_print(&result, status, q->json);
+	status = mem_run_conclude("mem run", &result, q->json, q->quiet);
 	collect_result_release(&result);
 	if (result.signal)
 		end_by_signal(result.signal);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_run.c - corotracer run: collect from a program, launched or running, until it ends. */
 #include <stdio.h>
+#include <string.h>
 
 #include "attach_options.h"
 #include "run_collector.h"
@@ -23,6 +24,8 @@ static const struct opt opts[] = {
 	  OPT_GIVEN(struct session, config.frames.is_wanted) },
 	{ 0, "counter", "NAME,...", "with --frames: up to three counters, as for attach",
 	  OPT_CALL(struct session, config.frames.counters, attach_add_counters), .is_rare = true },
+	{ 0, "mem", "[=FILE]", "also trace memory accesses (default TRACE.memory)",
+	  OPT_TEXT(struct session, memory.output), OPT_GIVEN(struct session, memory.wanted) },
 	{ 0, "wait-all", NULL, "also wait for the program's child processes",
 	  OPT_FLAG(struct session, config.wait_all), .is_rare = true },
 	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong findings (or LIST)",
@@ -31,6 +34,23 @@ static const struct opt opts[] = {
 	  OPT_TEXT(struct session, suppressions), .is_rare = true },
 	{ .name = NULL },
 };
+
+/* A running program has no room for records of accesses, and stdout has no name. */
+static bool run_can_trace_memory(const struct session *s)
+{
+	if (s->config.pid) {
+		message_print("run", "--mem cannot be used with -p: the program must be started");
+		fputs("hint: corotracer run --mem -o trace.jsonl -- ./your_program\n", stderr);
+		return false;
+	}
+	if (!s->memory.output && !strcmp(s->config.output, "-")) {
+		message_print("run",
+			      "--mem needs a file's name if the trace is on standard output");
+		fputs("hint: corotracer run --mem=FILE -o - -- ./your_program\n", stderr);
+		return false;
+	}
+	return true;
+}
 
 static int run_run(int argc, char **argv)
 {
@@ -52,6 +72,8 @@ static int run_run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (!run_frames_check(&s.config))
+		return EXIT_USAGE;
+	if (s.memory.wanted && !run_can_trace_memory(&s))
 		return EXIT_USAGE;
 	if (s.config.pid)
 		return session_run(&s);

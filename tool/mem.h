@@ -36,6 +36,11 @@ bool mem_say_faults(const struct command *cmd, const struct mem_faults *f);
  */
 int mem_finish(const struct command *cmd, struct mem_reader *r);
 
+struct collect_result;
+
+/* Print the summary of a run on stderr.  Returns the exit status of the command. */
+int mem_run_conclude(const char *command, const struct collect_result *r, bool json, bool quiet);
+
 /* Form of the output of commands with --csv and --json. */
 enum mem_form { MEM_TEXT, MEM_CSV, MEM_JSON };
 

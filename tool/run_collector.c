@@ -211,9 +211,14 @@ int session_run(struct session *s)
 	s->config.snapshot_taken = s->config.flight_size ? run_summary_snapshot : NULL;
 	s->config.stdout_moved = s->quiet ? NULL : say_stdout_moved;
 	s->config.attached = s->quiet || s->json ? NULL : say_attached;
+	if (!run_memory_begin(&s->memory, s->config.output, s->config.argv, s->json, s->quiet)) {
+		session_end_page(s, NULL);
+		return EXIT_FAILED;
+	}
 	session_look_begin(s);
 	if (collector_run(&s->config, &result, &err) < 0) {
 		run_waiting_end();
+		run_memory_end(&s->memory, EXIT_FAILED);
 		session_end_page(s, NULL);
 		if (s->json)
 			run_summary_json_error(&err);
@@ -229,6 +234,7 @@ int session_run(struct session *s)
 		run_summary_json(s, &result, status);
 	else
 		run_summary_text(s, &result);
+	status = run_memory_end(&s->memory, status);
 	if (s->check && session_check(s) != EXIT_OK && !status)
 		status = EXIT_FAILED;
 	session_end_page(s, &result);

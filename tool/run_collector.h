@@ -11,6 +11,7 @@
 #include "cmd.h"
 #include "collect/collector.h"
 #include "collect/flight_recorder.h"
+#include "run_memory.h"
 #include "run_server.h"
 
 #define DEFAULT_STATIONS 128 /* as in the existing coroTracer */
@@ -29,6 +30,7 @@ struct session {
 	bool serve; /* serve a page during and after the run */
 	uint16_t serve_port;
 	struct serving serving;
+	struct run_memory memory; /* --mem */
 };
 
 /* Rows of an option table for a struct session. */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,10 @@ static void collect_look_up(struct collect *c, uint64_t now_ns)
 	struct crw_header *h = c->shm.region.header;
 
 	__atomic_store_n(&h->heartbeat, (uint32_t)(now_ns / NS_PER_MS), __ATOMIC_RELAXED);
-	signals_serve(&c->signals, now_ns);
-	signals_pass_on(&c->signals, c->launch.pid, now_ns);
+	if (!c->config->ready) {
+		signals_serve(&c->signals, now_ns);
+		signals_pass_on(&c->signals, c->launch.pid, now_ns);
+	}
 	check_room(c);
 	if (now_ns - c->files_ns > FILES_NS) {
 		c->files_ns = now_ns;
@@ -81,9 +84,16 @@ static void collect_look_up(struct collect *c, uint64_t now_ns)
 	}
 }
 
+static bool collect_is_over(struct collect *c)
+{
+	struct pollfd until = { .fd = c->config->until_fd, .events = POLLIN };
+
+	return c->config->ready ? poll(&until, 1, 0) > 0 : launch_ended(&c->launch);
+}
+
 static void collect_until_it_ends(struct collect *c)
 {
-	while (!launch_ended(&c->launch)) {
+	while (!collect_is_over(c)) {
 		uint64_t now_ns = clock_now_ns();
 		bool any = crw_consumer_poll(&c->traced.consumer, CRW_TAKE_READY);
 
@@ -102,7 +112,8 @@ static void collect_the_rest(struct collect *c)
 	 */
 	close_region(c, CRW_CLOSED_END);
 	crw_consumer_poll(&c->traced.consumer, CRW_TAKE_REST);
-	traced_end_files(&c->traced, (uint32_t)c->launch.pid, c->launch.status, true);
+	traced_end_files(&c->traced, (uint32_t)c->launch.pid,
+			 c->config->ready ? -1 : c->launch.status, true);
 }
 
 /* ---- raw ----------------------------------------------------------------- */
@@ -193,8 +204,13 @@ static int collect_begin(struct collect *c, struct err *err)
 	struct launch_env env[] = { { CRW_ENV, NULL }, { NULL, NULL } };
 
 	if (outputs_check(&c->result->outputs, err) < 0 || shm_create(&c->shm, &g, err) < 0 ||
-	    traced_open(&c->traced, &c->shm.region, &c->result->outputs, err) < 0 ||
-	    signals_open(&c->signals, true, err) < 0)
+	    traced_open(&c->traced, &c->shm.region, &c->result->outputs, err) < 0)
+		return err->code;
+	if (config->ready) {
+		config->ready(c->shm.path);
+		return 0;
+	}
+	if (signals_open(&c->signals, true, err) < 0)
 		return err->code;
 	env[0].value = c->shm.path;
 	if (launch_start(&c->launch, config->argv, env, &c->signals, false, err) < 0)
@@ -224,9 +240,13 @@ static void collect_report(struct collect *c)
 {
 	struct collect_result *r = c->result;
 
-	r->duration_ns = end_of_program(c) - c->start_ns;
-	r->exit_status = launch_exit_status(&c->launch);
-	r->signal = launch_signal(&c->launch);
+	if (c->config->ready) {
+		r->duration_ns = clock_now_ns() - c->start_ns;
+	} else {
+		r->duration_ns = end_of_program(c) - c->start_ns;
+		r->exit_status = launch_exit_status(&c->launch);
+		r->signal = launch_signal(&c->launch);
+	}
 	r->threads = c->traced.consumer.nr_threads;
 	r->recovered = c->traced.consumer.nr_recovered;
 	r->broken = c->traced.consumer.broken + c->traced.broken;

@@ -17,13 +17,19 @@
 
 struct collect_config {
 	const char *output; /* %p is the pid */
-	char **argv;        /* the program */
-	bool raw;           /* write the raw Cacheray format instead of a container */
-	bool drop;          /* on a full buffer: lose accesses (counted); else the thread waits */
-	int level;          /* zstd level; 0: no compression */
-	uint64_t max_size;  /* of all files together; 0: no limit */
-	uint64_t buffer;    /* bytes per thread */
-	const char *tool;   /* name and version, for the files */
+	char *const *argv;  /* the program; its name in the files if another process starts it */
+	/*
+	 * Not NULL: another process starts the program, with CACHERAY_REGION = @region.  The run
+	 * ends when @until_fd can be read or is closed on the other side.
+	 */
+	void (*ready)(const char *region);
+	int until_fd;
+	bool raw;          /* write the raw Cacheray format instead of a container */
+	bool drop;         /* on a full buffer: lose accesses (counted); else the thread waits */
+	int level;         /* zstd level; 0: no compression */
+	uint64_t max_size; /* of all files together; 0: no limit */
+	uint64_t buffer;   /* bytes per thread */
+	const char *tool;  /* name and version, for the files */
 	/* Called periodically while the program runs; may be NULL. */
 	void (*progress)(uint64_t size, uint64_t elapsed_ns);
 };
@@ -38,7 +44,10 @@ struct collect_result {
 	struct outputs outputs; /* per file: name, counts, losses, error */
 };
 
-/* 0 if the program was started, however it ended; else a negative errno in @err. */
+/*
+ * 0 if the program was started, however it ended, or config->ready was called; else a negative
+ * errno in @err.
+ */
 int collect_run(const struct collect_config *config, struct collect_result *result,
 		struct err *err);
 void collect_result_release(struct collect_result *result);

@@ -33,8 +33,8 @@ struct outputs {
 	uint64_t closed_size;
 	struct output *first, **last;
 	size_t nr;
-	uint64_t highest; /* highest serial of a process */
-	char **command;   /* the program and its arguments, a fact in the files */
+	uint64_t highest;     /* highest serial of a process */
+	char *const *command; /* the program and its arguments, a fact in the files */
 	const char *writer;
 };
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* run_memory.c - `run --mem`: the collector of memory accesses beside that of coroutines. */
+#include "run_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <corotracer/version.h>
+
+#include "base/io.h"
+#include "cmd.h"
+#include "mem.h"
+#include "memory/collect/mem_collector.h"
+#include "wire.h"
+
+bool run_memory_name(const char *trace, char *buf, size_t size)
+{
+	size_t length = strlen(trace);
+
+	while (length > 1 && trace[length - 1] == '/')
+		length--;
+	return snprintf(buf, size, "%.*s" RUN_MEMORY_ENDING, (int)length, trace) < (int)size;
+}
+
+/* ---- the collector's process ------------------------------------------------------ */
+
+static int run_memory_region_fd; /* config.ready has no context */
+
+static void run_memory_send_region(const char *region)
+{
+	if (io_write(run_memory_region_fd, region, strlen(region)) < 0)
+		_exit(EXIT_FAILED);
+	close(run_memory_region_fd);
+}
+
+/* Signals of the terminal are for the program: this process ends after it. */
+static void run_memory_ignore_signals(void)
+{
+	static const int ignored[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+				       SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE };
+	size_t i;
+
+	for (i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_IGN);
+}
+
+static void __attribute__((noreturn))
+run_memory_collect(const char *output, char *const *argv, int until_fd, bool json, bool quiet)
+{
+	struct collect_config config = {
+		.output = output,
+		.argv = argv,
+		.ready = run_memory_send_region,
+		.until_fd = until_fd,
+		.level = 1,
+		.tool = "corotracer " COROTRACER_VERSION,
+	};
+	struct collect_result result;
+	struct err err = { 0 };
+	int status = EXIT_FAILED;
+
+	run_memory_ignore_signals();
+	if (collect_run(&config, &result, &err) < 0)
+		message_error("run", &err);
+	else
+		status = mem_run_conclude("run", &result, false, quiet || json);
+	collect_result_release(&result);
+	fflush(stderr);
+	_exit(status);
+}
+
+/* ---- the other process -------------------------------------------------------------- */
+
+/* The region's path, which the collector sends; false: it has ended. */
+static bool run_memory_receive(int fd, char *path, size_t size)
+{
+	size_t used = 0;
+	ssize_t got = 1;
+
+	while (used + 1 < size && got > 0) {
+		got = read(fd, path + used, size - 1 - used);
+		if (got < 0 && errno == EINTR)
+			got = 1;
+		else if (got > 0)
+			used += (size_t)got;
+	}
+	path[used] = '\0';
+	return used > 0;
+}
+
+static bool run_memory_fork(struct run_memory *m, const char *output, char *const *argv, bool json,
+			    bool quiet)
+{
+	int region[2], end[2];
+	char path[PATH_MAX];
+	bool ok;
+
+	if (pipe2(region, O_CLOEXEC) < 0)
+		return false;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) < 0) {
+		close(region[0]);
+		close(region[1]);
+		return false;
+	}
+	fflush(NULL);
+	m->collector = fork();
+	if (m->collector == 0) {
+		close(region[0]);
+		close(end[1]);
+		run_memory_region_fd = region[1];
+		run_memory_collect(output, argv, end[0], json, quiet);
+	}
+	close(region[1]);
+	close(end[0]);
+	ok = m->collector > 0 && run_memory_receive(region[0], path, sizeof(path)) &&
+	     setenv(CRW_ENV, path, 1) == 0;
+	close(region[0]);
+	m->end_fd = end[1];
+	if (!ok)
+		run_memory_end(m, EXIT_FAILED);
+	return ok;
+}
+
+bool run_memory_begin(struct run_memory *m, const char *trace, char *const *argv, bool json,
+		      bool quiet)
+{
+	char output[PATH_MAX];
+
+	if (!m->wanted)
+		return true;
+	if (m->output)
+		snprintf(output, sizeof(output), "%s", m->output);
+	else if (!run_memory_name(trace, output, sizeof(output))) {
+		message_print("run", "the name of the trace is too long for --mem");
+		return false;
+	}
+	errno = 0;
+	if (run_memory_fork(m, output, argv, json, quiet))
+		return true;
+	if (errno)
+		message_print("run", "cannot start the collector of memory accesses: %s",
+			      strerror(errno));
+	return false;
+}
+
+int run_memory_end(struct run_memory *m, int status)
+{
+	int ended = 0;
+	pid_t got;
+
+	if (m->collector <= 0)
+		return status;
+	/* Not only closed: another child of this process may have it, too. */
+	send(m->end_fd, "", 1, MSG_NOSIGNAL);
+	close(m->end_fd);
+	do {
+		got = waitpid(m->collector, &ended, 0);
+	} while (got < 0 && errno == EINTR);
+	m->collector = 0;
+	unsetenv(CRW_ENV);
+	if (got > 0 && WIFEXITED(ended) && WEXITSTATUS(ended) == EXIT_OK)
+		return status;
+	if (got > 0 && WIFSIGNALED(ended))
+		message_print("run",
+			      "signal %d ended the collector of memory accesses: their trace "
+			      "is incomplete",
+			      WTERMSIG(ended));
+	return status ? status : EXIT_FAILED;
+}
