@@ -137,6 +137,11 @@ static void line_switches(const struct session *s, const struct collector_result
 		fprintf(stderr,
 			"corotracer: %s wait%s of threads for a processor or in the kernel\n",
 			number_text(r->switches), number_plural(r->switches));
+	if (s->config.cpu && r->no_wakes.code)
+		fprintf(stderr,
+			"corotracer: %s; a thread counts as blocked until it has a processor\n"
+			"corotracer: hint: %s\n",
+			r->no_wakes.text, r->no_wakes.hint);
 	if (r->switches_lost)
 		fprintf(stderr,
 			"corotracer: %s context switch%s lost: what threads did at these times is "
@@ -392,6 +397,7 @@ static void summary_json_lanes(struct printer *p, const struct collector_result 
 	print_object(p, "switches");
 	print_count(p, "recorded", NULL, r->switches);
 	print_count(p, "lost", NULL, r->switches_lost);
+	print_string(p, "why_no_wakes", r->no_wakes.code ? r->no_wakes.text : NULL);
 	print_object_end(p);
 	run_frames_json(p, &r->frames);
 	print_count(p, "region_bytes", NULL, r->region_bytes);

@@ -637,6 +637,7 @@ static void tell_lanes(const struct collector *c, struct collector_result *r)
 	r->switches = c->switches.nr_written;
 	r->switches_lost = c->switches.nr_lost;
 	r->frames = c->frames.totals;
+	r->no_wakes = c->switches.records.no_wakes;
 	r->wait_ns = t->blocked_ns;
 	r->region_bytes = c->region.size + lanes_committed(&c->lanes);
 	r->no_lanes = c->no_lanes;

@@ -59,6 +59,7 @@ struct collector_result {
 	struct harvest_totals totals; /* stations and lanes */
 	struct drain_totals lanes;    /* the lanes' part of the totals */
 	struct err no_lanes;          /* why no lanes were offered; code 0: they were */
+	struct err no_wakes;          /* with cpu: why wake-ups of threads were not recorded */
 	int starved;           /* errno of the failed attempt to grow the region; 0: none failed */
 	uint64_t place_holds;  /* room for the region if less than wanted; 0: enough */
 	char place[256];       /* path of the region, possibly truncated */

@@ -14,6 +14,9 @@
 
 #define BATCH_MAX (1u << 20)
 
+/* A thread may be woken while it still leaves its processor, before its switch is recorded. */
+#define EARLY_NS 2000
+
 int switch_recorder_open_child(struct switch_recorder *s, struct err *err)
 {
 	*s = (struct switch_recorder){ 0 };
@@ -48,6 +51,13 @@ void switch_recorder_begin(struct switch_recorder *s, uint32_t pid, const struct
 					    .to_ts = s->start_ns,
 					    .state = TRACE_SWITCH_RECORDED,
 				    });
+	if (s->records.waking.number)
+		trace_put_switch(s->writer, &(struct trace_switch){
+						    .pid = pid,
+						    .from_ts = s->start_ns,
+						    .to_ts = s->start_ns,
+						    .state = TRACE_SWITCH_WAKES,
+					    });
 }
 
 /* ---- from records to intervals ------------------------------------------------------- */
@@ -66,22 +76,38 @@ static bool is_traced_process(const struct switch_recorder *s, uint32_t pid)
 	return false;
 }
 
+static void write_part(struct switch_recorder *s, const struct switch_record *r, uint64_t from,
+		       uint64_t to, const char *state)
+{
+	if (to <= from)
+		return;
+	trace_put_switch(s->writer, &(struct trace_switch){
+					    .pid = r->pid,
+					    .tid = r->tid,
+					    .from_ts = from,
+					    .to_ts = to,
+					    .cpu = r->cpu,
+					    .state = state,
+				    });
+	s->nr_written++;
+}
+
+/* The thread has a processor again at the time of @r. */
 static void write_interval(struct switch_recorder *s, const struct switch_record *r, uint64_t out)
 {
-	uint64_t from = out >> 1;
+	uint64_t from = out >> 1, woken;
 
 	if (r->ts <= from || !is_traced_process(s, r->pid))
 		return;
-	trace_put_switch(s->writer,
-			 &(struct trace_switch){
-				 .pid = r->pid,
-				 .tid = r->tid,
-				 .from_ts = from,
-				 .to_ts = r->ts,
-				 .cpu = r->cpu,
-				 .state = out & 1 ? TRACE_SWITCH_PREEMPTED : TRACE_SWITCH_BLOCKED,
-			 });
-	s->nr_written++;
+	if (out & 1) {
+		write_part(s, r, from, r->ts, TRACE_SWITCH_PREEMPTED);
+		return;
+	}
+	if (!u64map_get(&s->wakes, r->tid, &woken) || !woken || woken > r->ts)
+		woken = r->ts;
+	woken = woken > from ? woken : from;
+	write_part(s, r, from, woken, TRACE_SWITCH_BLOCKED);
+	write_part(s, r, woken, r->ts, TRACE_SWITCH_READY);
 }
 
 static void write_loss(struct switch_recorder *s, const struct switch_record *r)
@@ -101,11 +127,43 @@ static void write_loss(struct switch_recorder *s, const struct switch_record *r)
 static void forget_outs(struct switch_recorder *s)
 {
 	u64map_release(&s->outs);
+	u64map_release(&s->wakes);
+}
+
+/* The first wake-up of a wait counts; later ones have no effect. */
+static void recorder_add_wake(struct switch_recorder *s, const struct switch_record *r)
+{
+	uint64_t *woken, out;
+
+	if (u64map_get(&s->outs, r->tid, &out)) {
+		woken = out & 1 ? NULL : u64map_at(&s->wakes, r->tid);
+		if (woken && !*woken)
+			*woken = r->ts;
+		return;
+	}
+	/* Only threads that are recorded have a place here: it is made by their first switch. */
+	if (u64map_get(&s->wakes, r->tid, &out))
+		u64map_put(&s->wakes, r->tid, r->ts);
+}
+
+static void recorder_add_out(struct switch_recorder *s, const struct switch_record *r)
+{
+	uint64_t *out = u64map_at(&s->outs, r->tid), *woken;
+
+	/* A thread that is recorded twice has two equal records. */
+	if (!out || *out)
+		return;
+	*out = r->ts << 1 | (r->kind == SWITCH_PREEMPTED);
+	if (!s->records.waking.number)
+		return;
+	woken = u64map_at(&s->wakes, r->tid);
+	if (woken && *woken && *woken + EARLY_NS < r->ts)
+		*woken = 0;
 }
 
 static void recorder_add(struct switch_recorder *s, const struct switch_record *r)
 {
-	uint64_t *out, before;
+	uint64_t before;
 
 	switch (r->kind) {
 	case SWITCH_LOST:
@@ -114,21 +172,24 @@ static void recorder_add(struct switch_recorder *s, const struct switch_record *
 		return;
 	case SWITCH_EXIT:
 		u64map_remove(&s->outs, r->tid);
+		u64map_remove(&s->wakes, r->tid);
 		return;
 	case SWITCH_IN:
 		if (u64map_get(&s->outs, r->tid, &before)) {
 			write_interval(s, r, before);
 			u64map_remove(&s->outs, r->tid);
+			if (s->records.waking.number)
+				u64map_put(&s->wakes, r->tid, 0);
 		}
+		return;
+	case SWITCH_WOKEN:
+		recorder_add_wake(s, r);
 		return;
 	case SWITCH_BLOCKED:
 	case SWITCH_PREEMPTED:
-		break;
+		recorder_add_out(s, r);
+		return;
 	}
-	out = u64map_at(&s->outs, r->tid);
-	/* A thread that is recorded twice has two equal records. */
-	if (out && !*out)
-		*out = r->ts << 1 | (r->kind == SWITCH_PREEMPTED);
 }
 
 /* ---- in order of time ----------------------------------------------------------------- */
@@ -233,7 +294,7 @@ void switch_recorder_close(struct switch_recorder *s)
 	if (!s->is_open)
 		return;
 	switch_records_close(&s->records);
-	u64map_release(&s->outs);
+	forget_outs(s);
 	free(s->batch);
 	*s = (struct switch_recorder){ 0 };
 }

@@ -6,6 +6,9 @@
  * between them, so the records are put in order of time before a switch away from a processor is
  * paired with the next one to a processor.  Each pair is one item of the trace.
  *
+ * Wake-ups, where the kernel lets us see them, divide a wait: blocked until the wake-up, then
+ * ready.
+ *
  * Cost
  *   Nothing in the program but the kernel's record, below a microsecond per switch.
  */
@@ -30,7 +33,8 @@ struct switch_recorder {
 	uint64_t next_ns; /* time of the next reading */
 	struct switch_record *batch;
 	size_t nr, room;
-	struct u64map outs; /* tid to (time << 1 | preempted) of its last switch away */
+	struct u64map outs;  /* tid to (time << 1 | preempted) of its last switch away */
+	struct u64map wakes; /* tid to the time at which it was woken, since then or just before */
 	uint64_t nr_written, nr_lost;
 	uint64_t start_ns;
 };

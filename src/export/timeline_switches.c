@@ -17,7 +17,7 @@ static bool switches_is_drawn(const struct trace_switch *s)
 {
 	return s->state && s->tid && s->to_ts > s->from_ts && timeline_is_time(s->to_ts) &&
 	       (!strcmp(s->state, TRACE_SWITCH_PREEMPTED) ||
-		!strcmp(s->state, TRACE_SWITCH_BLOCKED));
+		!strcmp(s->state, TRACE_SWITCH_READY) || !strcmp(s->state, TRACE_SWITCH_BLOCKED));
 }
 
 static void switches_make_track(struct timeline *tl, struct timeline_thread *t)
@@ -60,7 +60,7 @@ int timeline_add_switch(struct timeline *tl, const struct trace_switch *s)
 	struct timeline_thread *t;
 	struct timeline_mark m;
 	int64_t process, thread;
-	bool is_preempted;
+	bool is_blocked;
 
 	if (s->state && !strcmp(s->state, TRACE_SWITCH_LOST))
 		return switches_add_loss(tl, s);
@@ -74,8 +74,8 @@ int timeline_add_switch(struct timeline *tl, const struct trace_switch *s)
 	switches_make_track(tl, t);
 	if (s->from_ts < t->away.last_ts)
 		return 0; /* not in order: another tool wrote it */
-	is_preempted = !strcmp(s->state, TRACE_SWITCH_PREEMPTED);
-	mark_init(tl, &m, is_preempted ? WORD_PREEMPTED : WORD_BLOCKED, CATEGORY_PROCESSOR);
+	is_blocked = !strcmp(s->state, TRACE_SWITCH_BLOCKED);
+	mark_init(tl, &m, is_blocked ? WORD_BLOCKED : WORD_PREEMPTED, CATEGORY_PROCESSOR);
 	arg_number(&m, KEY_THREAD, s->tid);
 	arg_number(&m, KEY_PROCESSOR, s->cpu);
 	tl->view->begin(tl->view, &t->away, s->from_ts, &m);

@@ -108,6 +108,46 @@ static int ring_open(struct switch_ring *r, pid_t tid, unsigned cpu, bool on_exe
 	return rc;
 }
 
+static int fds_add(struct switch_records *s, int fd)
+{
+	if (s->nr_fds == s->room) {
+		size_t room = s->room ? 2 * s->room : 64;
+		int *fds = realloc(s->fds, room * sizeof(*fds));
+
+		if (!fds)
+			return -ENOMEM;
+		s->fds = fds;
+		s->room = room;
+	}
+	s->fds[s->nr_fds++] = fd;
+	return 0;
+}
+
+/* Wake-ups cannot be recorded, or not on all processors: none of them is used. */
+static void wakes_give_up(struct switch_records *s, int why)
+{
+	s->waking.number = 0;
+	wake_tracepoint_explain(why, &s->no_wakes);
+}
+
+/* Record wake-ups that are made on the processor of a ring. */
+static void wakes_add(struct switch_records *s, const struct switch_ring *r)
+{
+	int fd, why = 0;
+
+	if (!s->waking.number)
+		return;
+	fd = wake_tracepoint_open(&s->waking, r->cpu);
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) < 0)
+		why = errno;
+	else if (fds_add(s, fd) < 0)
+		why = ENOMEM;
+	if (why)
+		wakes_give_up(s, why);
+	if (why && fd >= 0)
+		close(fd);
+}
+
 /* A ring for each processor; one that is not online has none. */
 static bool rings_open(struct switch_records *s, pid_t tid, bool on_exec, struct err *err)
 {
@@ -115,13 +155,14 @@ static bool rings_open(struct switch_records *s, pid_t tid, bool on_exec, struct
 	int rc, why = 0;
 
 	*s = (struct switch_records){ 0 };
+	wake_tracepoint_find(&s->waking, &s->no_wakes);
 	s->rings = calloc(nr > 0 ? (size_t)nr : 1, sizeof(*s->rings));
 	if (!s->rings)
 		return err_set(err, -ENOMEM, "no memory for context switches"), false;
 	for (cpu = 0; cpu < nr; cpu++) {
 		rc = ring_open(&s->rings[s->nr_rings], tid, (unsigned)cpu, on_exec);
 		if (rc == 0)
-			s->nr_rings++;
+			wakes_add(s, &s->rings[s->nr_rings++]);
 		else if (rc != -ENODEV && rc != -ENXIO)
 			why = -rc;
 		if (why)
@@ -140,21 +181,6 @@ int switch_records_open_child(struct switch_records *s, struct err *err)
 }
 
 /* ---- a running process ------------------------------------------------------------ */
-
-static int fds_add(struct switch_records *s, int fd)
-{
-	if (s->nr_fds == s->room) {
-		size_t room = s->room ? 2 * s->room : 64;
-		int *fds = realloc(s->fds, room * sizeof(*fds));
-
-		if (!fds)
-			return -ENOMEM;
-		s->fds = fds;
-		s->room = room;
-	}
-	s->fds[s->nr_fds++] = fd;
-	return 0;
-}
 
 /* The events of one more thread.  One that has ended needs none. */
 static int thread_add(struct switch_records *s, pid_t tid)
@@ -266,6 +292,12 @@ struct exit_record {
 	uint64_t time;
 };
 
+/* A record of the tracepoint: the data follows. */
+struct wake_sample {
+	struct switch_sample sample; /* of the thread that wakes the other */
+	uint32_t raw_size;
+};
+
 static void ring_copy(const struct switch_ring *r, uint64_t at, void *out, size_t size)
 {
 	const char *data = (const char *)r->head + r->head->data_offset;
@@ -312,8 +344,24 @@ static void ring_take_switch(struct switch_ring *r, uint64_t at, const struct pe
 	out->ts = r->last_ts = sample.time;
 }
 
-static bool ring_take_record(struct switch_ring *r, uint64_t at, const struct perf_event_header *h,
-			     struct switch_record *out)
+static bool ring_take_wake(struct switch_ring *r, uint64_t at, size_t size, uint32_t tid_at,
+			   struct switch_record *out)
+{
+	struct wake_sample wake;
+
+	if (size < sizeof(wake) || size - offsetof(struct wake_sample, raw_size) <
+					   sizeof(uint32_t) + tid_at + sizeof(out->tid))
+		return false;
+	ring_copy(r, at, &wake, sizeof(wake));
+	ring_copy(r, at + offsetof(struct wake_sample, raw_size) + sizeof(uint32_t) + tid_at,
+		  &out->tid, sizeof(out->tid));
+	out->kind = SWITCH_WOKEN;
+	out->ts = r->last_ts = wake.sample.time;
+	return true;
+}
+
+static bool ring_take_record(struct switch_records *s, struct switch_ring *r, uint64_t at,
+			     const struct perf_event_header *h, struct switch_record *out)
 {
 	size_t size = h->size - sizeof(*h);
 
@@ -325,13 +373,15 @@ static bool ring_take_record(struct switch_ring *r, uint64_t at, const struct pe
 		ring_take_exit(r, at, out);
 	else if (h->type == PERF_RECORD_SWITCH && size >= sizeof(struct switch_sample))
 		ring_take_switch(r, at, h, out);
+	else if (h->type == PERF_RECORD_SAMPLE && s->waking.number)
+		return ring_take_wake(r, at, size, s->waking.tid_at, out);
 	else
 		return false;
 	return true;
 }
 
-static void ring_read(struct switch_ring *r, void (*take)(void *, const struct switch_record *),
-		      void *ctx)
+static void ring_read(struct switch_records *s, struct switch_ring *r,
+		      void (*take)(void *, const struct switch_record *), void *ctx)
 {
 	/* (tool-B) pairs with the kernel, which writes the records first. */
 	uint64_t head = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
@@ -343,7 +393,7 @@ static void ring_read(struct switch_ring *r, void (*take)(void *, const struct s
 		ring_copy(r, at, &h, sizeof(h));
 		if (h.size < sizeof(h) || at + h.size > head)
 			break; /* not a kernel that we know */
-		if (ring_take_record(r, at, &h, &record))
+		if (ring_take_record(s, r, at, &h, &record))
 			take(ctx, &record);
 		at += h.size;
 	}
@@ -357,7 +407,7 @@ void switch_records_read(struct switch_records *s,
 	unsigned i;
 
 	for (i = 0; i < s->nr_rings; i++)
-		ring_read(&s->rings[i], take, ctx);
+		ring_read(s, &s->rings[i], take, ctx);
 }
 
 void switch_records_close(struct switch_records *s)

@@ -7,7 +7,8 @@
  * Two threads.  Each runs a coroutine in slices that compute, sleep in the kernel, give the
  * processor away, or do all of that; pinned to a processor if one is named, where others may run as
  * well.  For each slice a line: thread, begin and end (CLOCK_MONOTONIC), processor time, and by
- * getrusage(2) how often the thread left its processor to wait, and by force.
+ * getrusage(2) how often the thread left its processor to wait, and by force; and for how long it
+ * was ready without a processor, by its schedstat file.
  */
 #include <corotracer/corotracer.h>
 
@@ -24,7 +25,7 @@
 #define MS UINT64_C(1000000)
 
 struct reading {
-	uint64_t at_ns, cpu_ns;
+	uint64_t at_ns, cpu_ns, ready_ns;
 	long waited, forced;
 };
 
@@ -43,12 +44,26 @@ static uint64_t time_of(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000 * MS + (uint64_t)ts.tv_nsec;
 }
 
+/* The second number of the file; 0: the kernel does not count. */
+static uint64_t ready_time(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long cpu, ready = 0;
+
+	if (f && fscanf(f, "%llu %llu", &cpu, &ready) != 2)
+		ready = 0;
+	if (f)
+		fclose(f);
+	return ready;
+}
+
 /* The time first or last: switches between the readings are outside of the slice. */
 static struct reading read_begin(void)
 {
 	struct reading r;
 	struct rusage use;
 
+	r.ready_ns = ready_time();
 	getrusage(RUSAGE_THREAD, &use);
 	r.waited = use.ru_nvcsw;
 	r.forced = use.ru_nivcsw;
@@ -67,6 +82,7 @@ static struct reading read_end(void)
 	getrusage(RUSAGE_THREAD, &use);
 	r.waited = use.ru_nvcsw;
 	r.forced = use.ru_nivcsw;
+	r.ready_ns = ready_time();
 	return r;
 }
 
@@ -124,10 +140,10 @@ static void *run_slices(void *unused)
 	for (i = 0; i < nr_slices; i++) {
 		const struct reading *b = &slices[i].begin, *e = &slices[i].end;
 
-		printf("%ld %llu %llu %llu %ld %ld\n", syscall(SYS_gettid),
+		printf("%ld %llu %llu %llu %ld %ld %llu\n", syscall(SYS_gettid),
 		       (unsigned long long)b->at_ns, (unsigned long long)e->at_ns,
 		       (unsigned long long)(e->cpu_ns - b->cpu_ns), e->waited - b->waited,
-		       e->forced - b->forced);
+		       e->forced - b->forced, (unsigned long long)(e->ready_ns - b->ready_ns));
 	}
 	free(slices);
 	return NULL;

@@ -16,15 +16,19 @@ def busy_process(cpu):
     return subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"])
 
 
-def run_traced(name, *options, words=()):
+def slices_told(text):
+    keys = ("tid", "from", "to", "cpu", "waited", "forced", "ready")
+    return [dict(zip(keys, map(int, line.split()))) for line in text.splitlines()]
+
+
+def run_traced(name, *options, words=(), prefix=()):
     """(slices by the program, trace, summary)"""
     trace = f"{SCRATCH.name}/{name}"
-    done = subprocess.run([TOOL, "run", "--cpu", "--json", "-o", trace, *options, "--", PROGRAM, *words],
+    done = subprocess.run([*prefix, TOOL, "run", "--cpu", "--json", "-o", trace, *options, "--", PROGRAM, *words],
                           capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     summary = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
-    keys = ("tid", "from", "to", "cpu", "waited", "forced")
-    return [dict(zip(keys, map(int, line.split()))) for line in done.stdout.splitlines()], trace, summary
+    return slices_told(done.stdout), trace, summary
 
 
 def switch_lines(trace):
@@ -44,9 +48,11 @@ def check_slices(slices, lines):
         # A switch between the clock and the counter is in one of the two.
         outside = [l for l in lines if l["tid"] == s["tid"] and l not in inside
                    and (s["from"] - MS <= l["to_ts"] <= s["from"] or s["to"] <= l["from_ts"] <= s["to"] + MS)]
-        for state, counted in (("blocked", s["waited"]), ("preempted", s["forced"])):
-            most = states.count(state) + len(outside)
-            assert states.count(state) <= counted <= most, (state, s, inside, outside)
+        # A wait has a part before the wake-up, a part after it, or both.
+        joined = {l["from_ts"] for l in inside if l["state"] == "blocked"} | {l["from_ts"] for l in inside if l["state"] == "ready"
+                  and not any(b["state"] == "blocked" and b["to_ts"] == l["from_ts"] for b in inside)}
+        for state, told, counted in (("blocked", len(joined), s["waited"]), ("preempted", states.count("preempted"), s["forced"])):
+            assert told <= counted <= told + len(outside), (state, s, inside, outside)
         away = sum(l["to_ts"] - l["from_ts"] for l in inside)
         # The rest of the slice is processor time; interrupts and a stop of the virtual machine are in it, too.
         assert s["to"] - s["from"] - away >= s["cpu"] - MS, (s, away)
@@ -55,7 +61,7 @@ def check_slices(slices, lines):
 def check_order(lines):
     last = {}
     for l in lines:
-        if l["state"] in ("blocked", "preempted"):
+        if l["state"] in ("blocked", "preempted", "ready"):
             assert last.get(l["tid"], 0) <= l["from_ts"] < l["to_ts"], l
             last[l["tid"]] = l["to_ts"]
     return last
@@ -72,7 +78,7 @@ def every_switch_is_in_the_trace(form):
 
 
 def equal_counts(lines, summary):
-    written = [l for l in lines if l["state"] in ("blocked", "preempted")]
+    written = [l for l in lines if l["state"] in ("blocked", "preempted", "ready")]
     lost = sum(l.get("lost", 0) for l in lines if l["state"] == "lost")
     assert (summary["switches"]["recorded"], summary["switches"]["lost"]) == (len(written), lost), summary["switches"]
 
@@ -89,6 +95,48 @@ def preemption_by_a_neighbour_is_told_from_waiting():
     check_slices(slices, lines)
     queued = sum(l["to_ts"] - l["from_ts"] for l in lines if l["state"] == "preempted")
     assert queued > 20 * MS, f"preempted for {queued} ns beside a busy process"
+
+
+TRACEFS = "/sys/kernel/tracing"
+MOUNTED = f"mount -t tracefs tracefs {TRACEFS} 2>/dev/null; exec \"$@\""
+
+
+def may_record_wakes():
+    """Root with tracefs, which is mounted for the test alone."""
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "sh", "-c", MOUNTED, "sh", "test", "-r", f"{TRACEFS}/events/sched/sched_waking/format"],
+                                                capture_output=True).returncode == 0
+
+
+def wake_ups_divide_waits(words=()):
+    """Ready and preempted together are what the kernel counts as time without a processor."""
+    if not may_record_wakes():
+        print("not tested: wake-ups need root and tracefs")
+        return
+    slices, trace, summary = run_traced("wakes.jsonl", words=words, prefix=["unshare", "-m", "sh", "-c", MOUNTED, "sh"])
+    assert summary["switches"]["why_no_wakes"] is None, summary["switches"]
+    lines = switch_lines(trace)
+    check_order(lines)
+    check_slices(slices, lines)
+    equal_counts(lines, summary)
+    assert [l["state"] for l in lines if not l["tid"]] == ["recorded", "wakes"]
+    ours = blocked = 0
+    for s in slices:
+        for l in lines:
+            if l["tid"] == s["tid"] and s["from"] <= l["from_ts"] and l["to_ts"] <= s["to"]:
+                ours += l["to_ts"] - l["from_ts"] if l["state"] != "blocked" else 0
+                blocked += l["to_ts"] - l["from_ts"] if l["state"] == "blocked" else 0
+    kernels, sleeps = sum(s["ready"] for s in slices), len(slices) / 2 * 3 * MS
+    if kernels:
+        assert abs(ours - kernels) < 2 * MS + 0.05 * kernels, f"{ours} ns, and the kernel counts {kernels}"
+    # Half of the slices sleep for 3 ms; a virtual machine may be late.
+    assert sleeps * 0.99 <= blocked < sleeps * 4 + 200 * MS, f"{blocked} ns blocked in sleeps of {sleeps} ns"
+
+
+def without_wake_ups_the_summary_says_so():
+    done = subprocess.run([TOOL, "run", "--cpu", "-o", f"{SCRATCH.name}/no-wakes.jsonl", "--", PROGRAM, "2"], capture_output=True, text=True)
+    wakes = any(l["state"] == "wakes" for l in switch_lines(f"{SCRATCH.name}/no-wakes.jsonl"))
+    said = [l for l in done.stderr.splitlines() if "wake-ups" in l or "hint" in l]
+    assert len(said) == (0 if wakes else 2), done.stderr
 
 
 def a_running_program_is_recorded_from_the_attach_on():
@@ -116,8 +164,7 @@ def attach_to_slices(nr):
     lines = switch_lines(trace)
     check_order(lines)
     since = next(l for l in lines if l["state"] == "recorded")["to_ts"]
-    slices = [dict(zip(("tid", "from", "to", "cpu", "waited", "forced"), map(int, l.split()))) for l in out.splitlines()]
-    return [s for s in slices if s["from"] > since + MS], lines
+    return [s for s in slices_told(out) if s["from"] > since + MS], lines
 
 
 def viewers_and_tables_have_them():
@@ -129,7 +176,7 @@ def viewers_and_tables_have_them():
     assert len(drawn) == nr, f"{len(drawn)} of {nr} drawn"
     subprocess.run([TOOL, "export", "csv", "--full", trace, "-o", trace + ".csv"], check=True, capture_output=True)
     with open(f"{SCRATCH.name}/exported.jsonl.switches.csv", encoding="utf-8") as f:
-        assert len(f.readlines()) == nr + 2, "the table has a head, and a row that says since when"
+        assert len(f.readlines()) in (nr + 2, nr + 3), "the table has a head, and rows that say since when"
 
 
 def page_of(trace):
@@ -180,6 +227,8 @@ def main():
     for form in ("jsonl", "ctf"):
         every_switch_is_in_the_trace(form)
     preemption_by_a_neighbour_is_told_from_waiting()
+    wake_ups_divide_waits()
+    without_wake_ups_the_summary_says_so()
     if "thread" not in os.environ.get("SANITIZE", ""):  # its shadow memory hides the SDK's request block
         a_running_program_is_recorded_from_the_attach_on()
     viewers_and_tables_have_them()

@@ -95,7 +95,7 @@ def run_counts_lanes_and_waits(n, run, stations, blocks):
 def run_counts_context_switches(n, trace):
     """tests/slices/test_slices_switches.py compares each of them with the kernel's counters."""
     facts = trace.facts["switch"]
-    n.equal("switches.recorded", len([f for f in facts if f["state"] in ("blocked", "preempted")]))
+    n.equal("switches.recorded", len([f for f in facts if f["state"] in ("blocked", "preempted", "ready")]))
     n.equal("switches.lost", sum(f.get("lost", 0) for f in facts))
 
 
