@@ -218,7 +218,7 @@ static void print_threads(struct inspection *in, struct printer *p)
 		print_integer(p, "tid", "  %7s  ", thread->tid);
 		print_name(p, "name", 15, thread->name);
 		print_thread_state(p, thread);
-		print_thread_lock(in, p, thread);
+		print_thread_wait(in, p, thread);
 		print_runs(in, p, stack);
 		print_tokio_block_on(in, p, stack);
 		if (in->may_stop)

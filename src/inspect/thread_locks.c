@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
+#include "inspect/thread_futures.h"
+
 #define MUTEX_CONTENDED 2 /* value of the futex while threads wait */
 #define MUTEX_KIND_MAX  3 /* PTHREAD_MUTEX_ADAPTIVE_NP */
 
@@ -47,20 +49,56 @@ bool thread_lock_read(const struct process_image *image, const struct image_thre
 	return true;
 }
 
-void print_thread_lock(struct inspection *in, struct printer *p, const struct image_thread *thread)
+static void print_thread_future(struct printer *p, const struct thread_future *future)
 {
-	struct thread_lock lock;
 	char text[32];
 
-	if (!thread_lock_read(in->image, thread, &lock)) {
-		print_string(p, "waits_for", NULL);
-		return;
-	}
-	snprintf(text, sizeof(text), "%#llx", (unsigned long long)lock.mutex);
-	print_text(p, ", waits for mutex %s, held by thread %d", text, (int)lock.holder);
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)future->state);
+	print_text(p, ", waits for the future of a %s (%s)", future->source, text);
+	if (future->runner)
+		print_text(p, ", run by thread %d", (int)future->runner);
+	print_object(p, "waits_for");
+	print_string(p, "kind", "future");
+	print_string(p, "type", future->source);
+	print_string(p, "object", text);
+	print_known(p, "holder", NULL, future->runner != 0, (uint64_t)future->runner, NULL);
+	print_object_end(p);
+}
+
+static void print_thread_join(struct printer *p, pid_t other)
+{
+	print_text(p, ", waits for the end of thread %d", (int)other);
+	print_object(p, "waits_for");
+	print_string(p, "kind", "thread");
+	print_integer(p, "holder", NULL, other);
+	print_object_end(p);
+}
+
+static void print_thread_lock(struct printer *p, const struct thread_lock *lock)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)lock->mutex);
+	print_text(p, ", waits for mutex %s, held by thread %d", text, (int)lock->holder);
 	print_object(p, "waits_for");
 	print_string(p, "kind", "lock");
 	print_string(p, "object", text);
-	print_integer(p, "holder", NULL, lock.holder);
+	print_integer(p, "holder", NULL, lock->holder);
 	print_object_end(p);
+}
+
+void print_thread_wait(struct inspection *in, struct printer *p, const struct image_thread *thread)
+{
+	struct thread_future future;
+	struct thread_lock lock;
+	pid_t other;
+
+	if (thread_lock_read(in->image, thread, &lock))
+		print_thread_lock(p, &lock);
+	else if (thread_future_read(in, thread, &future))
+		print_thread_future(p, &future);
+	else if ((other = thread_join_read(in, thread)))
+		print_thread_join(p, other);
+	else
+		print_string(p, "waits_for", NULL);
 }

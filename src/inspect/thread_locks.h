@@ -15,7 +15,10 @@ struct thread_lock {
 bool thread_lock_read(const struct process_image *image, const struct image_thread *thread,
 		      struct thread_lock *out);
 
-/* ", waits for mutex 0x404080, held by thread 4712"; "waits_for" in JSON. */
-void print_thread_lock(struct inspection *in, struct printer *p, const struct image_thread *thread);
+/*
+ * ", waits for mutex 0x404080, held by thread 4712", or the std::future or thread that it waits
+ * for; "waits_for" in JSON.
+ */
+void print_thread_wait(struct inspection *in, struct printer *p, const struct image_thread *thread);
 
 #endif

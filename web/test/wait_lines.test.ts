@@ -36,6 +36,9 @@ test("every kind has words", () => {
 		["several futures at once, the first due in 1.00 s", "descriptor 4: socket"]);
 	assert.deepEqual(lines({ kind: "new", level: 3, none: null, list: [] } as unknown as WaitsFor), ["new, level 3"]);
 	assert.equal(threadWaitText({ kind: "lock", object: "0x9", holder: 12 }), "mutex 0x9, held by thread 12");
+	assert.equal(threadWaitText({ kind: "future", type: "std::promise", object: "0x9", holder: null }), "the future of a std::promise (0x9)");
+	assert.equal(threadWaitText({ kind: "future", type: "std::async", object: "0x9", holder: 5 }), "the future of a std::async (0x9), run by thread 5");
+	assert.equal(threadWaitText({ kind: "thread", holder: 5 }), "the end of thread 5");
 });
 
 test("branches are part of a stack's text", () => {

@@ -101,10 +101,12 @@ export interface Ring {
 	members: RingMember[];
 }
 
+// "lock" and "future" have an object, "thread" is the end of another one.
 export interface ThreadWait {
 	kind: string;
-	object: string;
-	holder: number;            // a thread
+	type?: string;             // of a future: "std::promise"
+	object?: string;
+	holder: number | null;     // a thread that holds it, or computes the value
 }
 
 export interface NativeFrame {

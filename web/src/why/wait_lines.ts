@@ -66,5 +66,8 @@ export function waitLines(w: WaitsFor | null, count = 1): string[] {
 }
 
 export function threadWaitText(w: ThreadWait | null | undefined): string {
-	return w ? `${w.kind === "lock" ? "mutex" : w.kind} ${w.object}, held by thread ${w.holder}` : "";
+	if (!w) return "";
+	if (w.kind === "thread") return `the end of thread ${w.holder}`;
+	if (w.kind === "future") return `the future of a ${w.type} (${w.object})${w.holder === null ? "" : `, run by thread ${w.holder}`}`;
+	return `${w.kind === "lock" ? "mutex" : w.kind} ${w.object}, held by thread ${w.holder}`;
 }
