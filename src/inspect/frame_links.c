@@ -233,6 +233,27 @@ static void frame_find_parent(const struct frame_reader *r, const struct coro_ty
 	f->other = s.nr > 1 ? s.found[1] : FRAME_NONE;
 }
 
+/*
+ * clang places the frame of a callee in that of its caller.  A caller that has not started or has
+ * ended has none: what looks like one is of an earlier coroutine in the same memory.
+ */
+static bool frame_is_leftover(const struct frame_reader *r, const struct coro_frame *f)
+{
+	const struct coro_frame *outer;
+	const struct coro_point *point;
+
+	if (f->outer == FRAME_NONE)
+		return false;
+	/* Frames are read in the order of their addresses: the outer one is known. */
+	outer = &r->table->frames[f->outer];
+	if (outer->state == FRAME_INVALID || outer->state == FRAME_FINISHED)
+		return true;
+	if (outer->state != FRAME_SUSPENDED || !outer->is_read)
+		return false;
+	point = coro_type_point(coro_types_get(r->types, outer->type), outer->index);
+	return point && point->is_initial;
+}
+
 static void frame_read_first(void *arg, uint32_t number, const uint8_t *bytes, size_t size)
 {
 	const struct frame_reader *r = arg;
@@ -241,7 +262,8 @@ static void frame_read_first(void *arg, uint32_t number, const uint8_t *bytes, s
 	uint64_t resume = size >= 16 ? frame_word(bytes, 0) : 1;
 
 	if (f->state != FRAME_RUNNING &&
-	    resume != (f->state == FRAME_FINISHED ? 0 : type->resume)) {
+	    (resume != (f->state == FRAME_FINISHED ? 0 : type->resume) ||
+	     frame_is_leftover(r, f))) {
 		f->state = FRAME_INVALID;
 		return;
 	}
