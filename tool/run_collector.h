@@ -59,7 +59,7 @@ struct session {
 		  OPT_NAME(struct session, config.shm) },                                          \
 	{                                                                                          \
 		0, "sock", "PATH", "path of the socket (default: a private directory)",            \
-			OPT_NAME(struct session, config.sock)                                      \
+			OPT_NAME(struct session, config.sock), .is_rare = true                     \
 	}
 
 /* Parser of --on-full: sets a struct lanes_config. */
