@@ -5,6 +5,7 @@ The program numbers the suspensions of each thread, and puts the number into the
 resource: the numbers in a trace must have no gap, and the last one of a program that ended while it was traced
 is the program's own count.
 """
+import functools
 import os
 import re
 import signal
@@ -44,6 +45,18 @@ class Program:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+
+class Traced(Run):
+    """A finished run; its files are read once."""
+
+    @functools.cached_property
+    def events(self):
+        return super().events
+
+    @functools.cached_property
+    def sidecar(self):
+        return super().sidecar
 
 
 class Collector:
@@ -94,7 +107,7 @@ class Collector:
         if sig:
             self.process.send_signal(sig)
         out, err = self.process.communicate(timeout=250)
-        return Run(self.process.returncode, out, err, self.trace)
+        return Traced(self.process.returncode, out, err, self.trace)
 
 
 def expects(pid, sig):
@@ -220,7 +233,8 @@ def it_attaches_and_detaches_twenty_times_under_load(dir):
         # On a loaded machine a round has few events, or none of a thread: as many rounds as it takes.
         if i >= ROUNDS and len(last) == THREADS and suspended > 1000:
             break
-        c = Collector(p, dir, "--duration", "0.1")
+        # Looks at waiting coroutines take most of a round: in some rounds.
+        c = Collector(p, dir, "--duration", "0.1", *(["--no-snapshot"] if i % 8 and not FULL else []))
         r = c.result()
         equal(r.status, 0, r.err)
         for thread, seen in no_gaps(r, threads=None).items():

@@ -10,6 +10,7 @@ TRACE_TOOL = os.environ.get("TRACE_TOOL", "build/tests/trace_tool")
 CHANNELS = os.environ.get("CHANNELS", "build/examples/c/channels")
 REASONS = ["unknown", "io-read", "io-write", "accept", "connect", "timer", "mutex", "semaphore", "channel-send",
            "channel-recv", "join", "yield", "signal", "user"]
+EVENTS = 60000 if os.environ.get("COROTRACER_FULL") else 40000
 FACTS = ("run", "process", "site", "module", "cpu", "descriptor", "coroutine", "totals")
 
 
@@ -128,16 +129,20 @@ def a_compact_trace_goes_to_a_pipe(dir):
 def a_killed_collector_leaves_whole_blocks(dir):
     """Everything up to the last block is there, and counted the same way by another reader."""
     rng, kills, partly = random.Random(7), 1000 if os.environ.get("COROTRACER_FULL") else 3, 0
-    for k in range(kills):
+    # On a loaded machine the collector may finish before it is killed: then more often.
+    for k in range(kills + 30):
+        if k >= kills and partly:
+            break
         trace = f"{dir}/{k}.ct"
-        p = popen(TOOL, "run", "-q", "-o", trace, "--", TARGET, "events", 4, 60000, 0)
+        p = popen(TOOL, "run", "-q", "-o", trace, "--", TARGET, "events", 4, EVENTS, 0)
         wait_until(lambda: p.poll() is not None or (os.path.exists(trace) and os.path.getsize(trace) > 4096), "blocks")
         time.sleep(rng.random() * 0.05)
         p.kill()
         p.communicate()
         sweep(p)
-        got = info(trace, status=0 if got_whole(trace) else 1)
         facts, items, rest = decode(slurp(trace))
+        # 32 bytes behind the index; others are the part of a block that the file ends in.
+        got = info(trace, status=0 if len(rest) in (0, 32) else 1)
         equal(got["events"], sum(i.get("kind") in ("suspend", "resume") for i in items), "events")
         equal(facts[0]["type"], "run", "the first fact")
         equal(got["ct"]["torn"], int(bool(rest) and not got["ct"]["index"]), "a cut block")
@@ -146,12 +151,6 @@ def a_killed_collector_leaves_whole_blocks(dir):
             assert got["completeness"]["verdict"] in ("unfinished", "incomplete"), got
         os.unlink(trace)
     assert partly, "no collector was killed while it was at work: nothing was tested"
-
-
-def got_whole(trace):
-    """False: the file ends inside a block."""
-    rest = decode(slurp(trace))[2]
-    return not rest or len(rest) == 32
 
 
 @test
