@@ -151,7 +151,7 @@ static void report_job_suppress(const struct report *r, struct analysis *a, stru
 /* ---- reading --------------------------------------------------------------- */
 
 struct report_reading {
-	const struct report_job *job;
+	struct report_job *job;
 	struct report_parts *parts;
 	struct symbols *symbols;
 };
@@ -176,6 +176,8 @@ static int add_item(void *arg, const struct trace_item *item, struct err *err)
 	struct report_reading *to = arg;
 	int rc;
 
+	if (item->type == TRACE_ITEM_PROCESS)
+		report_memory_add_process(&to->job->memory, item->process.pid);
 	if (item->type == TRACE_ITEM_MODULE)
 		rc = symbols_add_told(to->symbols, &item->module);
 	else
@@ -183,8 +185,8 @@ static int add_item(void *arg, const struct trace_item *item, struct err *err)
 	return rc < 0 ? no_memory(to->job, err) : 0;
 }
 
-static int read_all(const struct report_job *job, struct trace_reader *reader,
-		    struct report_parts *parts, struct symbols *symbols, struct err *err)
+static int read_all(struct report_job *job, struct trace_reader *reader, struct report_parts *parts,
+		    struct symbols *symbols, struct err *err)
 {
 	const struct trace_stats *stats = trace_reader_stats(reader);
 	struct report_reading to = { job, parts, symbols };
@@ -270,7 +272,11 @@ static int write_form(const struct report_job *job, const struct report *r, FILE
 		[REPORT_JUNIT] = report_junit,
 	};
 
-	return job->gen_suppressions ? report_suppressions(r, out) : forms[job->form](r, out);
+	int rc = job->gen_suppressions ? report_suppressions(r, out) : forms[job->form](r, out);
+
+	if (!rc && r->put_more && !job->gen_suppressions && job->form <= REPORT_TEXT)
+		report_memory_print(&job->memory, out, job->form == REPORT_MARKDOWN);
+	return rc;
 }
 
 static int write_report_file(const struct report_job *job, const struct report *r, struct err *err)
@@ -366,6 +372,11 @@ static int report_job_write(struct report_job *job, const struct report *reports
 	return hits > 0 || is_short;
 }
 
+static void report_job_more(struct json_writer *j, void *memory)
+{
+	report_memory_json(memory, j);
+}
+
 static int report_job_conclude(struct report_job *job, struct trace_reader *reader,
 			       const struct report_parts *parts, struct symbols *symbols,
 			       struct suppressions *rules, struct err *err)
@@ -381,14 +392,20 @@ static int report_job_conclude(struct report_job *job, struct trace_reader *read
 	};
 	struct report *reports = calloc(parts->nr, sizeof(*reports));
 	char root[PATH_MAX];
-	int rc;
+	int rc = 0;
 
 	if (!reports)
 		return no_memory(job, err);
+	if (job->memory.wanted) {
+		rc = report_memory_read(&job->memory, job->trace, err);
+		form.put_more = report_job_more;
+		form.more = &job->memory;
+	}
 	fit_to_output(job, &form);
 	form.source_root = source_root_of(job, root);
 	report_job_prepare(job, parts, &form, rules, reports);
-	rc = report_job_write(job, reports, err);
+	if (rc >= 0)
+		rc = report_job_write(job, reports, err);
 	free(reports);
 	return rc;
 }
@@ -430,5 +447,6 @@ int report_job_run(struct report_job *job)
 	report_parts_release(&parts);
 	symbols_free(symbols);
 	suppressions_release(&rules);
+	report_memory_release(&job->memory);
 	return rc ? EXIT_FAILED : EXIT_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analyze/finding.h"
+#include "report_memory.h"
 #include "trace/trace_filter.h"
 
 /* Text is the default on a terminal, Markdown elsewhere. */
@@ -37,6 +38,7 @@ struct report_job {
 	uint64_t min_age_ns;              /* 0: default */
 	bool fails[REPORT_DETECTORS_MAX]; /* by detector number */
 	bool named[REPORT_DETECTORS_MAX]; /* of these: not only by 'all' */
+	struct report_memory memory;      /* --mem */
 };
 
 /* Parse "lost-wakeup,leak", or "all" for every fault; false after an error message. */

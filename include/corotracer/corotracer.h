@@ -231,8 +231,10 @@ static inline void corotracer_suspend_on(struct corotracer_coro *co, const void 
 /* The coroutine runs again, on the calling thread. */
 static inline void corotracer_resume(struct corotracer_coro *co)
 {
-	if (corotracer__is_open(co))
+	if (corotracer__is_open(co)) {
+		COROTRACER__STAMP(CTP_MEMORY_PAUSED, co, NULL);
 		ctp_resume(&co->probe, &corotracer__thread, corotracer__session());
+	}
 	COROTRACER__STAMP(CTP_MEMORY_RESUMED, co, NULL);
 }
 

@@ -21,7 +21,9 @@
 #define CTP_MEMORY_ENDED     5u /* it returned or was cancelled; its frame may still exist */
 #define CTP_MEMORY_DESTROYED 6u
 #define CTP_MEMORY_CODE      7u /* about: address of its code, the kind of one without a name */
-#define CTP_MEMORY_WHAT      0xffu
+#define CTP_MEMORY_PAUSED    8u /* the SDK works: its accesses are of no coroutine; a resume follows \
+				 */
+#define CTP_MEMORY_WHAT 0xffu
 /* The end of the coroutine is not reported: the next resume on its thread ends it there. */
 #define CTP_MEMORY_LOOSE 0x100u
 /* The site is a std::source_location, the name that of a C++ function. */
@@ -71,7 +73,7 @@ cacheray_coroutine(uint32_t what, const void *coroutine, uint64_t id, const void
 
 /* @gate: of the SDK's request block.  0: the probe's ctp_life may not be mapped. */
 static CTP_MEMORY_QUIET void ctp_memory_stamp(uint32_t what, const struct ctp_probe *p,
-					     const volatile uint32_t *gate, const void *about)
+					      const volatile uint32_t *gate, const void *about)
 {
 	const volatile struct ctp_life *life = *gate ? p->life : NULL;
 

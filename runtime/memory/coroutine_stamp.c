@@ -354,6 +354,15 @@ static void stamp_put(struct crt_thread *t, uint32_t cause)
 		t->stamp_due = 1;
 }
 
+/* This thread runs no coroutine until the next stamp; then t->running may be below another one. */
+static void stamp_pause(struct crt_thread *t)
+{
+	uint64_t how = CRAY_CORO_RETURNED;
+
+	if (t->running)
+		crt_put_payload(CRW_CORO, 0, crt_now(), (const uint8_t *)&how, sizeof(how));
+}
+
 /* @c, or the first one below it that this thread still runs. */
 static struct crt_coroutine *stamp_still(const struct crt_thread *t, struct crt_coroutine *c,
 					 uint64_t id)
@@ -425,6 +434,9 @@ static void stamp_event(struct crt_tables *tables, struct crt_coroutine *c, uint
 		c->site = stamp_site(tables, about, (what & CTP_MEMORY_CPP) != 0);
 		c->loose = what & CTP_MEMORY_LOOSE;
 		stamp_leave(t, c);
+		break;
+	case CTP_MEMORY_PAUSED:
+		stamp_pause(t);
 		break;
 	case CTP_MEMORY_CODE:
 		if (!c->kind || c->kind->size == 1)

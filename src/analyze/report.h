@@ -15,6 +15,8 @@
 #include "symbols/symbols.h"
 #include "trace/trace_reader.h"
 
+struct json_writer;
+
 struct report {
 	const char *trace; /* path of the trace */
 	const struct analysis *analysis;
@@ -36,6 +38,9 @@ struct report {
 	const struct report *next; /* NULL: the last, or not merged */
 	const char *whole;         /* NULL: not merged */
 	const struct trace_stats *whole_stats;
+	/* JSON: called to add members at the end; may be NULL. */
+	void (*put_more)(struct json_writer *j, void *context);
+	void *more;
 };
 
 /* A place as text; file is NULL if unknown. */
@@ -140,8 +145,6 @@ struct report_totals report_totals_of_parts(const struct report *r);
 
 /* True if the trace is known to be incomplete: trace_shortage() says what is missing. */
 bool report_is_incomplete(const struct report *r);
-
-struct json_writer;
 
 /* "totals": { ... }, as the JSON report has them. */
 void report_put_totals(struct json_writer *j, const struct report *r);

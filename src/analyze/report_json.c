@@ -295,6 +295,8 @@ int report_json(const struct report *r, FILE *out)
 	trace_put_completeness(&j, r->whole ? r->whole_stats : r->stats);
 	report_put_notes(&j, r);
 	report_put_findings(&j, r);
+	if (r->put_more)
+		r->put_more(&j, r->more);
 	jw_object_end(&j);
 	jw_newline(&j);
 	return jw_release(&j);

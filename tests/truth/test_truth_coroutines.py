@@ -221,6 +221,108 @@ def blocks_repeat_the_coroutine_that_runs(dir):
     assert again, "the trace has one block"
 
 
+class BothRun(CoroutineRun):
+    """`run --mem`: the trace of coroutines and the memory trace beside it."""
+
+    def __init__(self, dir, options=(), end=(), status=0, **kwargs):
+        self.coroutines = dir + "/t.jsonl"
+        self.trace, self.ordered = self.coroutines + ".memory", dir + "/ordered.trace"
+        got, out, err = tool("run", "--mem", *options, "-o", self.coroutines, "--", program(), 20, 2, *end)
+        equal(got, status, f"status of run --mem ({err})")
+        self.message = err
+        self.read(json.loads(out))
+
+
+def slices_of_trace(path):
+    """Resumes in the trace of coroutines, and the times of each, by id."""
+    resumes = collections.defaultdict(list)
+    for event in read_trace(path).events:
+        if event.get("is_active"):
+            resumes[event["probe_id"]].append(event["ts"])
+    return resumes
+
+
+@test
+def one_run_writes_both_traces_on_one_clock(dir):
+    run = BothRun(dir)
+    compare_with_program(run)
+    contains(run.message, "accesses")
+    resumes = slices_of_trace(run.coroutines)
+    stamps = collections.defaultdict(list)
+    for r in run.records:
+        if r["kind"] == "coro" and r["cause"] == "resumed":
+            assert r["traced"], r
+            stamps[r["coroutine"]].append(r["time_ns"])
+    equal({id: len(times) for id, times in stamps.items()}, {id: len(times) for id, times in resumes.items()}, "slices by id")
+    equal(set(run.truth["ids"]) - set(stamps), set(), "writers that the memory trace lacks")
+    for id, times in stamps.items():
+        for stamp, resume in zip(sorted(times), sorted(resumes[id])):
+            # The stamp follows its event; the counter of the event is converted within a window.
+            assert -50_000 < stamp - resume < 10_000_000_000, (id, stamp, resume)
+
+
+@test
+def a_killed_program_has_both_traces(dir):
+    run = BothRun(dir, end=("kill",), status=-9)
+    compare_with_program(run)
+
+
+@check
+def report_lists_sites_that_wait_on_memory(n, run, sim):
+    memory = n.output["memory"]
+    rows = {(row["kind"], a["line"]): a for row in sim["coroutines"] if row["kind"] for a in row["awaits"]}
+    equal({(row["kind"], row["line"]) for row in memory["sites"]}, set(rows), "sites")
+    n.equal_all("memory", {"simulated": len(run.accesses), "lost": 0})
+    for i, row in enumerate(memory["sites"]):
+        a = rows[(row["kind"], row["line"])]
+        cost = sum(m * (200 if k == len(a["misses"]) - 1 else [10, 30, 40][k]) for k, m in enumerate(a["misses"])) + 60 * a["from_peer"]
+        n.equal_all(f"memory.sites[{i}]", {"line": row["line"], "slices": run.slices[(row["kind"], row["line"])]})
+        n.close(f"memory.sites[{i}].misses_per_slice", a["misses"][-1] / row["slices"], 1e-6)
+        n.close(f"memory.sites[{i}].cycles_per_slice", cost / row["slices"], 1e-6)
+        equal(row["waits_on_memory"], a["misses"][-1] >= row["slices"], "waits on memory")
+
+
+@test
+def report_says_which_sites_wait_on_memory(dir):
+    run = BothRun(dir)
+    before = output_of("report", "--json", run.coroutines)
+    output = output_of("report", "--json", "--mem=" + run.ordered, run.coroutines)
+    equal([f["detector"] for f in output["findings"]], [f["detector"] for f in before["findings"]], "findings")
+    n = Numbers("report", {"memory": output["memory"]})
+    report_lists_sites_that_wait_on_memory(n, run, output_of("mem", "sim", "--json", "--blame", "-n", "100", run.ordered))
+    n.done()
+    for form in "--text", "--markdown":
+        out = tool("report", "--mem", form, run.coroutines)[1]
+        contains(out, "Simulated, not measured")
+        contains(out, "short after its start")
+
+
+@test
+def report_refuses_a_memory_trace_of_another_run(dir):
+    run = BothRun(dir)
+    equal(tool("run", "-q", "-o", run.coroutines, "--", program(), 5, 1)[0], 0, "status of run")
+    status, out, err = tool("report", "--mem", run.coroutines)
+    equal(status, 1, "status")
+    contains(err, "is not in the trace")
+    contains(err, "hint: it is of another run")
+
+
+@test
+def a_program_that_was_not_built_for_it_is_named(dir):
+    status, out, err = tool("run", "--mem", "-o", dir + "/t.jsonl", "--", "/bin/true")
+    equal(status, 1, "status")
+    contains(err, "the program recorded no memory accesses")
+    contains(err, "hint: build it with 'corotracer mem cc'")
+    for args, word in (("-p", "1"), "-p"), (("-o", "-", "--", "true"), "standard output"):
+        status, out, err = tool("run", "--mem", *args)
+        equal(status, 2, f"status with {args}")
+        contains(err, word)
+        contains(err, "hint: ")
+    status, out, err = tool("run", "--mem=/nonexistent/file", "-o", dir + "/t.jsonl", "--", "true")
+    equal(status, 1, "status")
+    contains(err, "/nonexistent/file")
+
+
 @test
 def a_program_without_coroutines_has_no_table(dir):
     source, trace = dir + "/plain.c", dir + "/plain.trace"

@@ -243,8 +243,10 @@ template <class Inner> struct TracedAwaiter : detail::Awaited<Inner> {
 
 	decltype(auto) await_resume() noexcept(noexcept(std::declval<Awaiter &>().await_resume()))
 	{
-		if (frame && detail::is_open(detail::coro_of(tracer)))
+		if (frame && detail::is_open(detail::coro_of(tracer))) {
+			detail::memory_stamp(CTP_MEMORY_PAUSED, detail::coro_of(tracer));
 			detail::write_resume(detail::coro_of(tracer), frame);
+		}
 		if (frame)
 			detail::memory_stamp(CTP_MEMORY_RESUMED, detail::coro_of(tracer));
 		return awaiter().await_resume();
