@@ -37,6 +37,10 @@ static void stat_print_totals(struct printer *p, const struct mem_stat *s, const
 	print_number(p, "line_size", " of %s bytes, ", s->config.line_size);
 	print_text(p, "%s; ", number_bytes(s->lines.distinct * s->config.line_size));
 	print_count(p, "straddles", "%s accesses straddle two\n", s->straddles);
+	print_nonzero(p, "coroutine_resumes", "  %s slices of coroutines", s->resumes);
+	print_nonzero(p, "in_coroutines", ", %s accesses in them", s->in_coroutines);
+	if (s->resumes)
+		print_text(p, "\n");
 	if (s->lost)
 		print_text(p, "  %s accesses are missing: lost\n", number_text(s->lost));
 	if (s->left_out)

@@ -55,7 +55,7 @@ struct crt_thread {
 	uint32_t period_begun;
 	uint32_t generation; /* of the session whose slot it has */
 	uint32_t tries;      /* accesses until the next search for a free slot */
-	uint32_t ending;     /* thread-exit hook is set */
+	uint32_t ending;     /* calls of the thread-exit hook */
 	uint32_t stamp_due;  /* 1: the stream lacks which coroutine runs: coroutine_stamp.h */
 	struct crt_coroutine *running; /* NULL: none */
 	uint64_t running_id;           /* of it */

@@ -30,6 +30,14 @@ def program():
     return BUILT["path"]
 
 
+def cpp_program(dir):
+    path = dir + "/cpp"
+    status, out, err = tool("mem", "c++", "--compiler=g++", "-std=c++20", "-g", "-O1", "-I" + os.path.join(SOURCE, "include"),
+                            os.path.join(SOURCE, "tests/truth/memory_coroutines.cpp"), "-o", path, "-pthread")
+    equal(status, 0, f"status of mem c++ ({out}{err})")
+    return path
+
+
 def records_of(trace):
     status, out, err = tool("mem", "dump", "--json", trace)
     equal(status, 0, f"status of mem dump ({err})")
@@ -166,7 +174,10 @@ def check_coroutines(run):
         sums.update({key: row[key] for key in ("reads", "writes", "coherence")})
     equal((sums["reads"], sums["writes"]), (output["reads"], output["writes"]), "accesses of all rows")
     equal(sums["coherence"], output["levels"][0]["coherence"], "coherence misses of all rows")
-    equal(output_of("mem", "check", "--json", run.ordered)["coroutine_resumes"], sum(run.slices.values()), "resumes")
+    for command in "check", "stat":
+        equal(output_of("mem", command, "--json", run.ordered)["coroutine_resumes"], sum(run.slices.values()), "resumes")
+    equal(output_of("mem", "stat", "--json", run.ordered)["in_coroutines"], sum(now is not None for _, now in run.accesses),
+          "accesses in coroutines")
     status, out, err = tool("mem", "sim", "--blame", "--csv", *CACHES, "-n", "100", run.ordered)
     rows = {line.split(",")[1].strip('"'): line.split(",") for line in out.splitlines() if line.startswith("coroutine,")}
     for row in output["coroutines"]:
@@ -219,6 +230,41 @@ def blocks_repeat_the_coroutine_that_runs(dir):
     compare_with_program(run)
     again = [r for r in run.records if r["kind"] == "coro" and r["cause"] == "continued"]
     assert again, "the trace has one block"
+
+
+def compare_cpp(trace, truth):
+    """Writes to the arrays of workers, by the kind of coroutine: the function of its code."""
+    kinds = {row["kind"]: row for row in output_of("mem", "sim", "--json", "--blame", trace)["coroutines"]}
+    equal(set(kinds), {"worker", "numbers", None}, "kinds")
+    runs, names, have = {}, {}, collections.Counter()
+    for r in records_of(trace):
+        if r["kind"] == "coro":
+            runs[r["thread"]] = r["coroutine"] and r["name"]
+            if r.get("function"):
+                names[r["name"]] = r["function"]
+        elif r["kind"] == "write":
+            address = int(r["address"], 16)
+            start = max((a for a in truth["arrays"] if a <= address), default=0)
+            if address - start < 512:
+                have["numbers" if address - start >= 256 else "worker", runs.get(r["thread"])] += 1
+    codes = {array: {code for a, code in have if a == array} for array in ("worker", "numbers")}
+    equal({array: len(found) for array, found in codes.items()}, {"worker": 1, "numbers": 1}, f"kinds that write each array ({have})")
+    equal(sum(nr for (array, _), nr in have.items() if array == "worker"), truth["worker"], "writes of workers")
+    equal(sum(nr for (array, _), nr in have.items() if array == "numbers"), truth["numbers"], "writes of generators")
+    equal(names[next(iter(codes["worker"]))], "worker", "function of the workers' awaits")
+
+
+@test
+def cpp_coroutines_that_move_between_threads_at_any_time(dir):
+    path, trace = cpp_program(dir), dir + "/c.trace"
+    status, out, err = tool("mem", "run", "-o", trace, "--", path, 20, 3, 10)
+    equal(status, 0, f"status of mem run ({err})")
+    compare_cpp(trace, json.loads(out))
+    both = dir + "/t.jsonl"
+    status, out, err = tool("run", "--mem", "-o", both, "--", path, 20, 3, 10)
+    equal(status, 0, f"status of run --mem ({err})")
+    compare_cpp(both + ".memory", json.loads(out))
+    contains(err, "of 4 threads")
 
 
 class BothRun(CoroutineRun):

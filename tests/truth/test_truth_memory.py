@@ -260,7 +260,7 @@ def mem_stat_counts_accesses(n, run):
     n.equal_all("", {"accesses": len(raw.accesses), "reads": len(raw.of(READ)), "writes": len(raw.of(WRITE)),
                      "bytes": sum(r["size"] for r in raw.accesses), "weighted_accesses": len(raw.accesses),
                      "annotations": len(raw.of(ADD)) + len(raw.of(REMOVE)), "lost": run.summary["files"][0]["lost"], "left_out": 0,
-                     "line_size": LINE, "straddles": sum(len(lines_of(r)) > 1 for r in raw.accesses)})
+                     "line_size": LINE, "straddles": sum(len(lines_of(r)) > 1 for r in raw.accesses), "coroutine_resumes": 0, "in_coroutines": 0})
     for i, row in enumerate(n.output["threads"]):
         mine = [r for r in raw.accesses if r["thread"] == row["id"]]
         n.equal_all(f"threads[{i}]", {"id": row["id"], "reads": sum(r["kind"] == READ for r in mine),

@@ -188,8 +188,14 @@ static int one_record(struct mem_stat *s, const struct mem_record *r)
 
 	if (!t)
 		return -ENOMEM;
-	if (mem_is_access(r))
+	if (mem_is_access(r)) {
+		s->in_coroutines += t->in_coroutine;
 		return access_record(s, t, r);
+	}
+	if (r->kind == MEM_CORO) {
+		t->in_coroutine = r->value != 0;
+		s->resumes += (r->cause & CRAY_CORO_CAUSE) == CRAY_CORO_RESUMED;
+	}
 	if (mem_is_raw(r))
 		return mem_stat_annotation(s, r);
 	if (r->kind == MEM_GAP) {

@@ -25,6 +25,7 @@ struct mem_stat_config {
 struct mem_stat_thread {
 	uint32_t number;
 	uint64_t reads, writes, bytes, missing;
+	bool in_coroutine; /* it runs one */
 	struct reuse_lines *lines; /* NULL: none */
 };
 
@@ -43,6 +44,7 @@ struct mem_stat {
 	uint64_t reads, writes, bytes, annotations, weighted_256;
 	uint64_t lost, left_out;
 	uint64_t straddles;
+	uint64_t resumes, in_coroutines; /* of coroutines; accesses in them */
 	struct reuse_lines lines;
 	struct strides strides;
 	struct annotation_map regions;
