@@ -134,12 +134,42 @@ static bool needs_escape(uint32_t cp)
 	return cp < 0x20 || cp == '"' || cp == '\\' || (cp >= 0x7f && cp < 0xa0);
 }
 
+/* Number of bytes at the begin of @text that are printable ASCII and need no escape. */
+static size_t plain_length(const char *text, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size && text[at] >= ' ' && text[at] < 0x7f && text[at] != '"' &&
+	       text[at] != '\\')
+		at++;
+	return at;
+}
+
+/* Keys and most values: with its quotes at once. */
+static void emit_plain(struct json_writer *w, const char *text, size_t size)
+{
+	char *to;
+
+	if (w->error || !jw_make_room(w, size + 2))
+		return;
+	to = w->buf + w->used;
+	to[0] = '"';
+	memcpy(to + 1, text, size);
+	to[size + 1] = '"';
+	to[size + 2] = '\0';
+	w->used += size + 2;
+}
+
 /* Writes runs of characters that need no escape in one piece. */
 static void emit_string(struct json_writer *w, const char *text, size_t size)
 {
-	size_t start = 0, at = 0, len;
+	size_t start = 0, at = plain_length(text, size), len;
 	uint32_t cp;
 
+	if (at == size && !w->file) {
+		emit_plain(w, text, size);
+		return;
+	}
 	emit_char(w, '"');
 	while (at < size) {
 		len = utf8_next(text + at, size - at, &cp);
