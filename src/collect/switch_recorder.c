@@ -3,8 +3,10 @@
 #include "collect/switch_recorder.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/monotonic.h"
+#include "collect/switch_order.h"
 
 /* A ring has room for the switches of this time at 500,000 a second, and some more. */
 #define READ_NS (20 * NS_PER_MS)
@@ -135,7 +137,7 @@ static void recorder_add_wake(struct switch_recorder *s, const struct switch_rec
 {
 	uint64_t *woken, out;
 
-	if (u64map_get(&s->outs, r->tid, &out)) {
+	if (u64map_get(&s->outs, r->tid, &out) && out) {
 		woken = out & 1 ? NULL : u64map_at(&s->wakes, r->tid);
 		if (woken && !*woken)
 			*woken = r->ts;
@@ -163,7 +165,7 @@ static void recorder_add_out(struct switch_recorder *s, const struct switch_reco
 
 static void recorder_add(struct switch_recorder *s, const struct switch_record *r)
 {
-	uint64_t before;
+	uint64_t *out;
 
 	switch (r->kind) {
 	case SWITCH_LOST:
@@ -175,12 +177,13 @@ static void recorder_add(struct switch_recorder *s, const struct switch_record *
 		u64map_remove(&s->wakes, r->tid);
 		return;
 	case SWITCH_IN:
-		if (u64map_get(&s->outs, r->tid, &before)) {
-			write_interval(s, r, before);
-			u64map_remove(&s->outs, r->tid);
-			if (s->records.waking.number)
-				u64map_put(&s->wakes, r->tid, 0);
-		}
+		out = u64map_at(&s->outs, r->tid);
+		if (!out || !*out)
+			return;
+		write_interval(s, r, *out);
+		*out = 0;
+		if (s->records.waking.number)
+			u64map_put(&s->wakes, r->tid, 0);
 		return;
 	case SWITCH_WOKEN:
 		recorder_add_wake(s, r);
@@ -200,7 +203,8 @@ static void batch_take(void *ctx, const struct switch_record *r)
 
 	if (s->nr == s->room && s->room < BATCH_MAX) {
 		size_t room = s->room ? 2 * s->room : 1024;
-		struct switch_record *batch = realloc(s->batch, room * sizeof(*batch));
+		/* The second half is for sorting. */
+		struct switch_record *batch = reallocarray(s->batch, 2 * room, sizeof(*batch));
 
 		if (batch) {
 			s->batch = batch;
@@ -215,26 +219,16 @@ static void batch_take(void *ctx, const struct switch_record *r)
 	s->batch[s->nr++] = *r;
 }
 
-static int record_compare(const void *a, const void *b)
-{
-	const struct switch_record *x = a, *y = b;
-
-	/* What a loss hides lies before it. */
-	if (x->ts == y->ts)
-		return (x->kind == SWITCH_LOST) - (y->kind == SWITCH_LOST);
-	return x->ts < y->ts ? -1 : 1;
-}
-
 /* Write what is older than @until_ns: nothing older follows. */
 static void batch_write(struct switch_recorder *s, uint64_t until_ns)
 {
-	size_t i, kept = 0;
+	size_t i, kept;
 
-	qsort(s->batch, s->nr, sizeof(*s->batch), record_compare);
+	switch_order_sort(s->batch, s->nr, s->batch + s->room);
 	for (i = 0; i < s->nr && s->batch[i].ts < until_ns; i++)
 		recorder_add(s, &s->batch[i]);
-	for (; i < s->nr; i++)
-		s->batch[kept++] = s->batch[i];
+	kept = s->nr - i;
+	memmove(s->batch, s->batch + i, kept * sizeof(*s->batch));
 	s->nr = kept;
 }
 
@@ -282,11 +276,13 @@ void switch_recorder_finish(struct switch_recorder *s, uint64_t end_ns)
 	if (!s->is_open)
 		return;
 	recorder_read(s, clock_now_ns(), 0);
-	while (u64map_next(&s->outs, &at, &tid, &out))
-		write_interval(s,
-			       &(struct switch_record){
-				       .pid = s->pid, .tid = (uint32_t)tid, .ts = end_ns },
-			       out);
+	while (u64map_next(&s->outs, &at, &tid, &out)) {
+		if (out)
+			write_interval(s,
+				       &(struct switch_record){
+					       .pid = s->pid, .tid = (uint32_t)tid, .ts = end_ns },
+				       out);
+	}
 }
 
 void switch_recorder_close(struct switch_recorder *s)

@@ -33,7 +33,8 @@ struct switch_recorder {
 	uint64_t next_ns; /* time of the next reading */
 	struct switch_record *batch;
 	size_t nr, room;
-	struct u64map outs;  /* tid to (time << 1 | preempted) of its last switch away */
+	struct u64map
+		outs; /* tid to (time << 1 | preempted) of its switch away; 0: on a processor */
 	struct u64map wakes; /* tid to the time at which it was woken, since then or just before */
 	uint64_t nr_written, nr_lost;
 	uint64_t start_ns;

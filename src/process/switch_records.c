@@ -43,7 +43,7 @@ static int event_open(pid_t tid, unsigned cpu, bool on_exec)
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME, /* the ring has the processor */
 		.disabled = on_exec,
 		.enable_on_exec = on_exec,
 		.inherit = 1,
@@ -279,7 +279,6 @@ int switch_records_open_process(struct switch_records *s, pid_t pid, struct err 
 struct switch_sample {
 	uint32_t pid, tid;
 	uint64_t time;
-	uint32_t cpu, reserved;
 };
 
 struct lost_record {

@@ -84,8 +84,7 @@ int wake_tracepoint_open(const struct wake_tracepoint *w, unsigned cpu)
 		.type = PERF_TYPE_TRACEPOINT,
 		.config = w->number,
 		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-			       PERF_SAMPLE_RAW,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
