@@ -91,7 +91,7 @@ static void tell_lod(struct html *h, unsigned skip)
  */
 static int put_fixed(struct html *h, struct err *err)
 {
-	static const char *const names[] = { "report", "series", "sites", "strings" };
+	static const char *const names[] = { "report", "series", "sites", "strings", "frames" };
 	size_t max = h->v->records.max, kept = 0, i;
 	uint64_t enough = h->room / 4 * 3;
 	unsigned skip = 0;

@@ -150,6 +150,8 @@ int view_add(struct view *v, const struct trace_item *item, struct err *err)
 
 	if (item->type == TRACE_ITEM_MODULE)
 		rc = symbols_add_told(v->symbols, &item->module);
+	else if (item->type == TRACE_ITEM_FRAME)
+		rc = frame_sample_add(&v->frames, &item->frame);
 	else
 		rc = analysis_add(v->analysis, item);
 	if (rc < 0)
@@ -254,6 +256,7 @@ void view_free(struct view *v)
 	records_release(&v->records);
 	series_release(&v->series);
 	lod_release(&v->lod);
+	frame_sample_release(&v->frames);
 	spool_release(&v->spool);
 	slice_cpu_release(&v->cpu);
 	bytes_release(&v->report);
@@ -335,6 +338,8 @@ static int plain_section(struct view *v, const char *name, struct bytes *out)
 		return section_strings(v, out);
 	if (!strcmp(name, "coros"))
 		return section_coros(v, v->records.max, out, &kept);
+	if (!strcmp(name, "frames"))
+		return frame_sample_write(&v->frames, v->origin, out);
 	if (!strcmp(name, "index"))
 		return whole_index(v, out);
 	if (!strcmp(name, "report")) {

@@ -9,6 +9,7 @@
 #include "analyze/report.h"
 #include "base/json_writer.h"
 #include "view/column_encoder.h"
+#include "view/frame_sample.h"
 #include "view/mipmap.h"
 #include "view/records.h"
 #include "view/series.h"
@@ -43,6 +44,7 @@ struct view {
 	struct lod lod;
 	struct spool spool;
 	struct slice_cpu cpu;
+	struct frame_sample frames;
 	struct view_thread *threads; /* by the model's number; VIEW_OTHER_THREADS + 1 entries */
 
 	uint64_t tick;

@@ -59,7 +59,7 @@ class Columns:
         return {name: values[i] for name, values in self.columns.items() if len(values) == self.rows}
 
 
-JSON_SECTIONS = {"meta", "report", "sites", "strings"}
+JSON_SECTIONS = {"meta", "report", "sites", "strings", "frames"}
 
 
 def decode(name, data):

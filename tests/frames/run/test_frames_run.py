@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`run --frames`: every frame from the first instruction on, with its thread, time and coroutine."""
+import base64
+import gzip
 import json
 import os
 import subprocess
@@ -94,6 +96,31 @@ def check_formats(trace, saves):
     assert saves
 
 
+def section_of(page, name):
+    with open(page, encoding="utf-8") as f:
+        text = f.read()
+    data = text.split(f'id="ct-{name}"', 1)[1].split(">", 1)[1].split("<", 1)[0]
+    return json.loads(gzip.decompress(base64.b64decode(data)))
+
+
+def check_page(trace, saves):
+    """The page has the frames of each coroutine; of too many an even part."""
+    page = f"{SCRATCH.name}/page.html"
+    run("html", trace, "-o", page)
+    frames, meta = section_of(page, "frames"), section_of(page, "meta")
+    assert frames["of"] == len(saves) + 1 and frames["lost"] == 0, frames["of"]
+    by_number = {json.loads(f["fields"]).get("number"): f for f in frames["frames"]}
+    step = 1
+    while (len(saves) + 1 + step - 1) // step > 8192:
+        step *= 2
+    assert len(frames["frames"]) == (len(saves) + 1 + step - 1) // step, (len(frames["frames"]), step)
+    for s in saves:
+        f = by_number.get(s["number"])
+        if f:
+            assert (f["id"], f["tid"], f["frame"]) == (str(s["coro"] or ""), s["tid"], "step"), (s, f)
+            assert s["before"] - 1000 <= f["ts"] + int(meta["origin"]) <= s["after"] + 1000, (s, f)
+
+
 def check_running():
     """Of a running program: from then on."""
     trace = f"{SCRATCH.name}/running.jsonl"
@@ -140,6 +167,7 @@ def main():
         check_linked(kind, 60)
     trace, saves = check_linked("pie", 3000)
     check_formats(trace, saves)
+    check_page(trace, saves)
     check_running()
     check_alone()
     check_errors()

@@ -9,6 +9,7 @@ import { FLAG, id64, SLICE } from "../data/coros.ts";
 import { cpuPairs } from "../data/slice_cpu.ts";
 import { waitsBySite, wakersOf, type SiteWaits } from "../data/summaries.ts";
 import { Grid, putText } from "../ui/grid.ts";
+import { FramesPanel } from "../ui/frames_panel.ts";
 import { LifeChart } from "../ui/life_chart.ts";
 import { findingBadge, stateMark } from "../ui/marks.ts";
 import { bar, empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
@@ -32,6 +33,7 @@ export class CoroutineView implements View {
 	private readonly wakers: Panel;
 	private readonly wakees: Panel;
 	private readonly family: Panel;
+	private readonly frames: FramesPanel;
 	private readonly head: HTMLElement;
 	private readonly note: HTMLElement;
 	private readonly grid: Grid;
@@ -58,6 +60,7 @@ export class CoroutineView implements View {
 		this.wakers = panel("Woken by", { note: "" });
 		this.wakees = panel("Has woken", { note: "" });
 		this.family = panel("Parent and children");
+		this.frames = new FramesPanel(ctx, id);
 		for (const p of [this.waits, this.wakers, this.wakees]) p.body.append(empty("Reading its slices…"));
 		this.eventCount = h("span", { class: "note" });
 		this.grid = this.makeGrid();
@@ -68,7 +71,7 @@ export class CoroutineView implements View {
 			h("div", { class: "coro-columns" },
 				h("div", { class: "stack" }, this.summary.el, this.family.el),
 				h("div", { class: "stack" }, this.waits.el, this.wakers.el, this.wakees.el)),
-			eventPanel);
+			this.frames.el, eventPanel);
 	}
 
 	get title(): string {
@@ -106,6 +109,7 @@ export class CoroutineView implements View {
 		this.drawSummary();
 		this.drawFamily();
 		this.chart.load(this.row);
+		void this.frames.load();
 	}
 
 	private drawHead(): void {

@@ -73,7 +73,7 @@ export class Engine {
 			this.store.strings = (await this.store.json("strings")) as string[];
 			return { value: this.store.strings };
 		}
-		if (name === "report" || name === "meta") return { value: await this.store.json(name) };
+		if (name === "report" || name === "meta" || name === "frames") return { value: await this.store.json(name) };
 		const section = await this.store.columns(name);
 		if (name === "coros") this.store.coros = Coros.fromSection(section);
 		return { value: section };
