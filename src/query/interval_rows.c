@@ -14,12 +14,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/switch_times.h"
 #include "query/query_table.h"
+#include "query/slice_switches.h"
 #include "trace/coro_table.h"
 
-/* So many open intervals are looked up one by one. */
+/* So many open intervals are looked up one by one, if they are open so many events behind the
+ * range: most end soon, and each lookup reads the facts of the trace again. */
 #define INTERVAL_LOOKUPS 64
+#define INTERVAL_EVENTS  65536
 
 enum interval_column {
 	INTERVAL_PROBE_ID,
@@ -98,12 +100,13 @@ struct interval_rows {
 	enum trace_kind begin; /* TRACE_SUSPEND: waits; TRACE_RESUME: slices */
 	struct coro_table open;
 	size_t nr_open;
-	size_t slot; /* after the scan: the next open interval */
+	size_t nr_behind; /* events behind the range */
+	size_t slot;      /* after the scan: the next open interval */
 	struct interval row;
 	bool needs_switches;
-	struct switch_times switches;
-	struct cpu_use use;
-	bool has_use;
+	struct slice_switches switches;
+	struct slice_shares parts;
+	bool has_parts;
 	char reason[16];
 };
 
@@ -189,10 +192,12 @@ static int interval_take(struct interval_rows *r, const struct trace_event *ev)
 /* ---- the scan --------------------------------------------------------------- */
 
 /* Behind the range, with nothing left to wait for or only a few to look up. */
-static bool interval_can_stop(const struct interval_rows *r, const struct trace_event *ev)
+static bool interval_can_stop(struct interval_rows *r, const struct trace_event *ev)
 {
-	return ev->ts > r->want.to_ts && query_trace_is_ordered(&r->query->trace) &&
-	       (!r->nr_open || (r->query->trace.has_index && r->nr_open <= INTERVAL_LOOKUPS));
+	if (ev->ts <= r->want.to_ts || !query_trace_is_ordered(&r->query->trace))
+		return false;
+	return !r->nr_open || (r->query->trace.has_index && ++r->nr_behind > INTERVAL_EVENTS &&
+			       r->nr_open <= INTERVAL_LOOKUPS);
 }
 
 static int interval_no_memory(const struct interval_rows *r, struct err *err)
@@ -208,7 +213,7 @@ static int interval_rows_read(struct interval_rows *r, struct err *err)
 
 	while ((rc = query_scan_next(&r->scan, &item, err)) > 0) {
 		if (item.type == TRACE_ITEM_SWITCH && r->needs_switches)
-			rc = switch_times_add(&r->switches, &item.switched);
+			rc = slice_switches_add(&r->switches, &item.switched);
 		if (rc >= 0 && item.type != TRACE_ITEM_EVENT)
 			continue;
 		if (rc >= 0 && interval_can_stop(r, &item.event))
@@ -278,11 +283,9 @@ static void interval_rows_measure(struct interval_rows *r)
 {
 	if (!r->needs_switches)
 		return;
-	r->has_use = false;
-	if (!r->row.has_ended)
-		return;
-	r->use = switch_times_thread(&r->switches, r->row.tid, r->row.from_ts, r->row.to_ts);
-	r->has_use = r->use.measured_ns > 0;
+	r->has_parts = r->row.has_ended &&
+		       slice_switches_split(&r->switches, r->row.tid, r->row.from_ts, r->row.to_ts,
+					    &r->parts);
 }
 
 static int interval_rows_next(struct query_rows *rows, struct err *err)
@@ -306,12 +309,12 @@ static struct cell interval_last_three(const struct interval_rows *r, enum inter
 
 	if (column == INTERVAL_TO_TID)
 		return is_wait ? query_number(i->has_ended, i->to_tid)
-			       : query_number(r->has_use, r->use.cpu_ns);
+			       : query_number(r->has_parts, r->parts.cpu_ns);
 	if (column == INTERVAL_WOKEN_TS)
 		return is_wait ? query_number(i->woken_ts, i->woken_ts)
-			       : query_number(r->has_use, r->use.queued_ns);
+			       : query_number(r->has_parts, r->parts.queued_ns);
 	return is_wait ? query_number(i->waker, i->waker)
-		       : query_number(r->has_use, r->use.blocked_ns);
+		       : query_number(r->has_parts, r->parts.blocked_ns);
 }
 
 static void interval_rows_cell(struct query_rows *rows, size_t column, struct cell *c)
@@ -368,7 +371,7 @@ static void interval_rows_close(struct query_rows *rows)
 	query_scan_end(&r->scan);
 	query_filter_release(&r->filter);
 	coro_table_release(&r->open);
-	switch_times_release(&r->switches);
+	slice_switches_release(&r->switches);
 	free(r);
 }
 

@@ -276,6 +276,10 @@ int query_db_run(struct query_db *d, const char *sql, const struct query_output 
 		return err->code;
 	}
 	rc = query_db_expect_end(d, sql, tail, position, err);
+	if (rc == 0 && (!sqlite3_stmt_readonly(st) || !sqlite3_column_count(st))) {
+		query_db_refuse(d, "statements that return no rows", NULL);
+		rc = query_db_failed(d, sql, position, err);
+	}
 	if (rc == 0)
 		rc = query_db_step(d, st, sql, output, position, err);
 	sqlite3_finalize(st);

@@ -219,27 +219,28 @@ static int query_vtab_plan(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
 /* Sets the bounds for "column comparison value"; wider ones are allowed. */
 static void query_want_range(struct query_want *w, uint64_t *from, uint64_t *to, char comparison,
-			     double real, sqlite3_int64 value, bool is_real)
+			     sqlite3_value *value)
 {
-	uint64_t low, high;
+	bool is_real = sqlite3_value_numeric_type(value) == SQLITE_FLOAT;
+	double real = sqlite3_value_double(value);
+	sqlite3_int64 low = 0, high = 0;
 
-	if (is_real) {
-		if (isnan(real) || real < 0 || real > 9e18) {
-			w->nothing |= real < 0 && strchr("=<l", comparison);
-			return;
-		}
-		low = (uint64_t)floor(real);
-		high = (uint64_t)ceil(real);
-	} else if (value < 0) {
-		w->nothing |= strchr("=<l", comparison) != NULL;
+	if (real < 0 || (is_real && !(real < 9e18))) {
+		w->nothing |= real < 0 && strchr("=<l", comparison);
 		return;
-	} else {
-		low = high = (uint64_t)value;
 	}
-	if (strchr("=>g", comparison) && low > *from)
-		*from = low;
-	if (strchr("=<l", comparison) && high < *to)
-		*to = high;
+	low = is_real ? (sqlite3_int64)floor(real) : sqlite3_value_int64(value);
+	high = is_real ? (sqlite3_int64)ceil(real) : low;
+	if (!is_real && comparison == '>' && low < INT64_MAX)
+		low++;
+	if (!is_real && comparison == '<') {
+		w->nothing |= high == 0;
+		high -= high > 0;
+	}
+	if (strchr("=>g", comparison) && (uint64_t)low > *from)
+		*from = (uint64_t)low;
+	if (strchr("=<l", comparison) && (uint64_t)high < *to)
+		*to = (uint64_t)high;
 }
 
 static void query_want_time(struct query_want *w, enum query_push push, char comparison,
@@ -251,9 +252,7 @@ static void query_want_time(struct query_want *w, enum query_push push, char com
 	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
 		return;
 	query_want_range(w, push == QUERY_PUSH_TIME ? &w->from_ts : &unused,
-			 push == QUERY_PUSH_TIME ? &w->to_ts : &w->end_ts, comparison,
-			 sqlite3_value_double(value), sqlite3_value_int64(value),
-			 type == SQLITE_FLOAT);
+			 push == QUERY_PUSH_TIME ? &w->to_ts : &w->end_ts, comparison, value);
 }
 
 /* The kinds of a value: none, if there is no such kind. */
