@@ -136,6 +136,10 @@ static void rewrite_put_totals(struct rewrite *r, const struct sidecar_totals *w
 		totals.collected = r->transitions;
 		totals.others_collected = r->others;
 	}
+	/* JSON lines have the flag, CTF has the exit status. */
+	totals.detached = totals_detached(whole);
+	if (totals.detached)
+		totals.exit_status = TRACE_EXIT_DETACHED;
 	trace_put_totals(r->writer, &totals);
 }
 
