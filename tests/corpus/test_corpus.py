@@ -47,7 +47,7 @@ TOOL = os.environ.get("COROTRACER", "corotracer")
 LEVELS = ["info", "suspect", "strong", "proven"]
 KEYS = ("corpus", "class", "at", "victims", "count", "also", "never", "confidence", "run", "signal", "needs", "known")
 DID_NOT_HAPPEN = 75  # exit status of a program whose race had a good end: run it again
-LONGEST = 60  # seconds that a program may take, on a busy machine
+LONGEST = 240  # seconds that a program may take, on a busy machine
 STOP_AFTER, STOP_FOR = 0.4, 1.0
 # A coroutine that is never resumed is also memory that is never freed; here that is intended.
 ENV = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""))

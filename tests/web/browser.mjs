@@ -58,7 +58,7 @@ export async function openFile(browser, file, hash = "", options = {}) {
 }
 
 export async function ready(page) {
-	await page.waitForFunction(() => document.documentElement.dataset.ready === "true" || document.querySelector(".failure"), null, { timeout: 60_000 });
+	await page.waitForFunction(() => document.documentElement.dataset.ready === "true" || document.querySelector(".failure"), null, { timeout: 120_000 });
 }
 
 // Two frames later the change is drawn.

@@ -61,7 +61,7 @@ async function open(t, url, hash = "") {
 
 const digits = (text) => Number(text.replace(/[^\d]/g, ""));
 const events = async (page) => digits(await page.locator("[data-fact=events] dd").innerText());
-const live = (page, state) => page.waitForSelector(`.live[data-state=${state}]`, { timeout: 60_000 });
+const live = (page, state) => page.waitForSelector(`.live[data-state=${state}]`, { timeout: 120_000 });
 
 // The process of the program itself, below the tool.
 function programOf(pid) {
@@ -99,7 +99,7 @@ test("starts, works, stalls and is killed: the page follows", async (t) => {
 	const before = await events(page);
 	clients(port, 2000, 9);
 	// Coroutines of clients that left wait for ever: reported without a request.
-	await page.waitForSelector(".card[data-sure=proven]", { timeout: 60_000 });
+	await page.waitForSelector(".card[data-sure=proven]", { timeout: 120_000 });
 	assert.ok((await events(page)) > before);
 	assert.match(await page.locator("[aria-live=polite]").first().textContent(), /New finding/);
 
@@ -112,7 +112,7 @@ test("starts, works, stalls and is killed: the page follows", async (t) => {
 	const id = /#\d+/.exec(await chosen())[0];
 	const rows = Number(await page.locator("[role=grid][aria-label=Coroutines]").getAttribute("aria-rowcount"));
 	clients(port, 500, 30);
-	await page.waitForFunction((n) => Number(document.querySelector("[role=grid][aria-label=Coroutines]").getAttribute("aria-rowcount")) >= n + 30, rows, { timeout: 60_000 });
+	await page.waitForFunction((n) => Number(document.querySelector("[role=grid][aria-label=Coroutines]").getAttribute("aria-rowcount")) >= n + 30, rows, { timeout: 120_000 });
 	assert.ok((await chosen()).includes(id), "the same coroutine");
 	for (const hash of ["#view=timeline", "#view=timeline&by=coroutine", "#view=sites", "#view=findings", `#coro=${id.slice(1)}`]) {
 		await page.evaluate((h) => (location.hash = h), hash);

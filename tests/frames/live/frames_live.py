@@ -77,10 +77,24 @@ def decode(file, *options):
 
 
 def segments():
-    """Ids of the shared memory segments, with the number of attaches of each."""
+    """Ids of the shared memory segments, with the number of attaches of each; without those that other
+    processes have created, such as database servers of other tests."""
     with open("/proc/sysvipc/shm", encoding="ascii") as f:
         rows = [line.split() for line in f][1:]
-    return {int(r[1]): int(r[6]) for r in rows}
+    return {int(r[1]): int(r[6]) for r in rows if not is_foreign(int(r[4]))}
+
+
+def is_foreign(pid):
+    """It runs, and is neither this process nor below it."""
+    while pid > 1:
+        if pid == os.getpid():
+            return False
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                pid = int(f.read().rsplit(")", 1)[1].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+    return True
 
 
 def check_busy(frames):
