@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ADDRESS_MIN    4096 /* smaller or larger values are no addresses */
+#define ADDRESS_MAX    ((uint64_t)1 << 47)
 #define STACK_COPY_MAX ((size_t)256 << 10)
 
 /* ---- copies --------------------------------------------------------------------- */
@@ -182,6 +184,7 @@ static int native_add_modules(struct native_stacks *n, const struct process_imag
 struct native_candidates {
 	const struct process_image *image;
 	const struct frame_table *table;
+	const struct coro_types *types;
 	int64_t type;
 	uint64_t resume;       /* address of its resume function */
 	uint32_t exact, inner; /* the address of the coroutine; an address in it */
@@ -197,13 +200,18 @@ static void native_candidate_add(uint32_t number, uint32_t *last, unsigned *nr)
 	(*nr)++;
 }
 
+/*
+ * Also one that has ended since its thread was stopped: then only its destroy function is left.  It
+ * may be in memory that was mapped after the ranges were read.
+ */
 static bool native_is_new_frame(const struct native_candidates *c, uint64_t word)
 {
-	uint64_t resume;
+	uint64_t head[2];
 
-	return word % sizeof(word) == 0 && image_find_range(c->image, word) &&
-	       image_read(c->image, word, &resume, sizeof(resume)) == sizeof(resume) &&
-	       resume == c->resume;
+	return word % sizeof(word) == 0 && word >= ADDRESS_MIN && word < ADDRESS_MAX &&
+	       image_read(c->image, word, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+	       (head[0] == c->resume ||
+		(!head[0] && coro_types_find(c->types, 0, head[1]) == c->type));
 }
 
 static void native_candidates_take(struct native_candidates *c, uint64_t word)
@@ -216,6 +224,10 @@ static void native_candidates_take(struct native_candidates *c, uint64_t word)
 		return;
 	}
 	f = &c->table->frames[number];
+	/* One that had ended, whose memory may be that of a new one. */
+	if (f->state == FRAME_FINISHED || f->state == FRAME_INVALID)
+		c->has_unknown = c->has_unknown ||
+				 (f->addr == word && native_is_new_frame(c, word));
 	/* One that runs already belongs to a native frame further in, which this one called. */
 	if (f->type != (uint64_t)c->type || f->state != FRAME_SUSPENDED)
 		return;
@@ -256,7 +268,7 @@ static uint32_t native_frame_coroutine(struct native_stack *s, size_t at,
 static size_t native_stack_mark(struct native_stack *s, const struct process_image *image,
 				struct coro_types *types, struct frame_table *table)
 {
-	struct native_candidates c = { .image = image, .table = table };
+	struct native_candidates c = { .image = image, .table = table, .types = types };
 	size_t i, marked = 0;
 
 	for (i = 0; i < s->nr_frames; i++) {
