@@ -12,6 +12,7 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <thread>
 
 #define FAMILY(n)                                           \
@@ -83,7 +84,11 @@ static void fork_often()
 		if (!child)
 			_exit(0);
 		waitpid(child, nullptr, 0);
-		std::thread([] { usleep(100); }).join();
+		try {
+			std::thread([] { usleep(100); }).join();
+		} catch (const std::system_error &) {
+			// Too many threads on the machine at the moment.
+		}
 	}
 }
 
