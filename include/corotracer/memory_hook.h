@@ -21,9 +21,8 @@
 #define CTP_MEMORY_ENDED     5u /* it returned or was cancelled; its frame may still exist */
 #define CTP_MEMORY_DESTROYED 6u
 #define CTP_MEMORY_CODE      7u /* about: address of its code, the kind of one without a name */
-#define CTP_MEMORY_PAUSED    8u /* the SDK works: its accesses are of no coroutine; a resume follows \
-				 */
-#define CTP_MEMORY_WHAT 0xffu
+#define CTP_MEMORY_PAUSED    8u /* until the resume that follows, accesses are the SDK's */
+#define CTP_MEMORY_WHAT      0xffu
 /* The end of the coroutine is not reported: the next resume on its thread ends it there. */
 #define CTP_MEMORY_LOOSE 0x100u
 /* The site is a std::source_location, the name that of a C++ function. */

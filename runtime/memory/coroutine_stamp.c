@@ -420,8 +420,8 @@ static void stamp_release(struct crt_thread *t, struct crt_coroutine *c)
 	__atomic_store_n(&c->key, CELL_UNUSED, __ATOMIC_RELAXED);
 }
 
-static void stamp_event(struct crt_tables *tables, struct crt_coroutine *c, uint32_t what,
-			const void *about)
+static void stamp_take(struct crt_tables *tables, struct crt_coroutine *c, uint32_t what,
+		       const void *about)
 {
 	struct crt_thread *t = &crt_self;
 
@@ -481,5 +481,5 @@ CRT_API void cacheray_coroutine(uint32_t what, const void *coroutine, uint64_t i
 		__atomic_store_n(&c->id, id, __ATOMIC_RELAXED);
 		c->own_id = 0;
 	}
-	stamp_event(t, c, what, about);
+	stamp_take(t, c, what, about);
 }

@@ -25,7 +25,7 @@ struct mem_stat_config {
 struct mem_stat_thread {
 	uint32_t number;
 	uint64_t reads, writes, bytes, missing;
-	bool in_coroutine; /* it runs one */
+	bool in_coroutine;         /* it runs one */
 	struct reuse_lines *lines; /* NULL: none */
 };
 
