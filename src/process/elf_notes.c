@@ -155,6 +155,23 @@ static bool elf_visit_file(struct target *t, uint64_t start, elf_note_visitor *v
 	return more;
 }
 
+/*
+ * Check that the memory of the process may be read at all.  One mapping that cannot be read is not
+ * a failure: it may be unmapped meanwhile, and the first one of a program with ThreadSanitizer is
+ * never readable.
+ */
+static int elf_check_access(struct target *t, uint64_t address, struct err *err)
+{
+	struct err failure = { 0 };
+	uint64_t byte;
+	int rc = target_read(t, address, &byte, sizeof(byte), &failure);
+
+	if (rc == 0 || rc == -EFAULT)
+		return 0;
+	*err = failure;
+	return rc;
+}
+
 int elf_notes_each(struct target *t, elf_note_visitor *visit, void *ctx, struct err *err)
 {
 	struct process_maps maps;
@@ -170,9 +187,7 @@ int elf_notes_each(struct target *t, elf_note_visitor *visit, void *ctx, struct 
 			       strerror(-rc));
 	}
 	if (maps.nr)
-		rc = target_read(t, maps.list[0].start, &byte, sizeof(byte), err);
-	if (rc == -EFAULT)
-		rc = 0; /* not readable, or unmapped meanwhile */
+		rc = elf_check_access(t, maps.list[0].start, err);
 	for (i = 0; rc == 0 && i < maps.nr; i++) {
 		if (!maps.list[i].offset && maps.list[i].inode && maps.list[i].read &&
 		    !elf_visit_file(t, maps.list[i].start, visit, ctx))
