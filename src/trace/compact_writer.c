@@ -29,6 +29,7 @@
 #include "trace/compact_index.h"
 #include "trace/schema.h"
 #include "trace/sidecar.h"
+#include "trace/switch_line.h"
 
 /* Facts are written when they have this size, even without events. */
 #define FACTS_SIZE ((size_t)1 << 20)
@@ -321,10 +322,16 @@ static void compact_put_horizon(struct trace_writer *tw, uint64_t ts)
 /* The line of an item, as the sidecar has it. */
 static int compact_add_line(struct bytes *to, const struct trace_item *item)
 {
+	char line[SWITCH_LINE_SIZE];
 	struct json_writer j;
 	const char *text;
 	size_t size;
 
+	size = item->type == TRACE_ITEM_SWITCH ? switch_line_put(line, &item->switched) : 0;
+	if (size) {
+		bytes_add(to, line, size);
+		return to->error;
+	}
 	jw_init_buffer(&j);
 	jw_object_begin(&j);
 	jw_field_string(&j, "type", schema[item->type].name);

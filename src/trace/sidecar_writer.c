@@ -19,6 +19,7 @@
 
 #include "base/fmt.h"
 #include "trace/schema_event.h"
+#include "trace/switch_line.h"
 
 #define BUFFER_SIZE ((size_t)256 * 1024)
 /* An event: 18 members of at most 40 bytes, and a name with six bytes per character. */
@@ -201,9 +202,16 @@ static void sidecar_end(struct sidecar_writer *w, struct json_writer *j)
 
 void sidecar_put_fact(struct sidecar_writer *w, const struct trace_item *item)
 {
+	char line[SWITCH_LINE_SIZE];
 	struct trace_item ours;
 	struct json_writer j;
+	size_t size;
 
+	size = item->type == TRACE_ITEM_SWITCH ? switch_line_put(line, &item->switched) : 0;
+	if (size) {
+		w->lines_unwritten += !sidecar_append(w, line, size);
+		return;
+	}
 	if (item->type == TRACE_ITEM_RUN) {
 		ours = *item;
 		ours.run.format = SIDECAR_FORMAT;
