@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# frames.sh - how fast a recording of frames is decoded, and how long an attach stops the program.
+# frames.sh - how fast a recording of frames is decoded, how long an attach stops the program, and what a save
+# costs if several threads save at the same time.
 #
 # usage: bench/frames.sh [--build DIR] [--json]
 #
@@ -67,11 +68,23 @@ if [ -x "$build/tests/frames/live/live_fixed" ]; then
 	pid=
 fi
 
+if [ -x "$build/bench/bench-frames-threads" ]; then
+	"$build/bench/bench-frames-threads" >>"$values"
+fi
+
 cat >"$dir/rows" <<'END'
 decode to CSV|csv|MB/s|wc|wc -c|>= 0.05
 decode to JSON lines|jsonl|MB/s|wc|wc -c|>= 0.05
 decode to SQLite|sqlite|MB/s|wc|wc -c|
 an attach stops the program for|stopped|ns|||<= 0
+save, 1 thread, a ticket each|frames.threads.single.1_ns|ns|||
+save, 2 threads, a ticket each|frames.threads.single.2_ns|ns|frames.threads.single.1_ns|1 thread|
+save, 4 threads, a ticket each|frames.threads.single.4_ns|ns|frames.threads.single.1_ns|1 thread|
+save, 8 threads, a ticket each|frames.threads.single.8_ns|ns|frames.threads.single.1_ns|1 thread|
+save, 1 thread, tickets in blocks|frames.threads.block.1_ns|ns|frames.threads.single.1_ns|a ticket each|
+save, 2 threads, tickets in blocks|frames.threads.block.2_ns|ns|frames.threads.block.1_ns|1 thread|<= 1.5
+save, 4 threads, tickets in blocks|frames.threads.block.4_ns|ns|frames.threads.block.1_ns|1 thread|<= 1.5
+save, 8 threads, tickets in blocks|frames.threads.block.8_ns|ns|frames.threads.block.1_ns|1 thread|<= 1.5
 END
 awk -F'|' -v json=$json -v quick=0 -v arch="$(uname -m)" -v cpus="$(nproc)" \
 	-f "$here/table.awk" "$values" "$dir/rows"

@@ -79,7 +79,8 @@ static int attach_set_corrupt(struct attach *a, const char *what, struct err *er
 static int open_ours(struct attach *a, const struct control_answer *answer, struct err *err)
 {
 	uint32_t stride = a->live.desc.stride;
-	uint64_t offset = attach_is_resizable(a) ? 0 : ppt_slot0_offset(PPT_CONTROL_SIZE, stride);
+	size_t control = control_size(&a->live.desc, a->config.stamp_kind);
+	uint64_t offset = attach_is_resizable(a) ? 0 : ppt_slot0_offset(control, stride);
 	const struct segment *s = attach_is_resizable(a) ? &a->data_segment : &a->control_segment;
 
 	if (answer->stride != stride)
@@ -279,9 +280,11 @@ int attach_poll(struct attach *a, bool patient, struct err *err)
 	waiting = a->head - a->ring.next;
 	if (waiting > a->stats.fullest)
 		a->stats.fullest = waiting;
-	ring_poll(&a->ring, a->head, patient);
+	/* With blocks a ticket may stay unused for long: the next ones do not wait for it. */
+	ring_poll(&a->ring, a->head, patient && !attach_has_blocks(a));
 	a->stats.polls++;
-	attach_tell_losses(a);
+	if (!attach_has_blocks(a))
+		attach_tell_losses(a);
 	choose_delay(a, waiting);
 	if (a->config.sink.say && waiting)
 		attach_say(a, 2, "looked: %llu waiting, %llu recorded, %llu lost",

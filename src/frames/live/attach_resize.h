@@ -29,6 +29,8 @@ void attach_say(struct attach *a, int level, const char *fmt, ...)
 uint32_t attach_power_of_two(uint64_t at_least);
 int attach_check_slots(struct attach *a, uint64_t slots, struct err *err);
 bool attach_is_resizable(const struct attach *a);
+/* True if a thread of the program has taken a block of tickets: they all do, then. */
+bool attach_has_blocks(const struct attach *a);
 /* Bytes of @slots slots and of their stamps, if there are any. */
 size_t attach_data_size(const struct attach *a, uint32_t slots);
 /* Set block->stamps; its slots and their number are set. */

@@ -118,6 +118,12 @@ bool attach_is_resizable(const struct attach *a)
 	return a->live.desc.resize && a->live.desc.extended;
 }
 
+bool attach_has_blocks(const struct attach *a)
+{
+	return control_has_blocks(&a->live.desc, a->config.stamp_kind) && a->control.block &&
+	       control_counts(&a->control);
+}
+
 size_t attach_data_size(const struct attach *a, uint32_t slots)
 {
 	const struct desc *d = &a->live.desc;
@@ -138,7 +144,8 @@ void attach_find_stamps(const struct attach *a, struct ring_block *block)
 static size_t segment_size(const struct attach *a)
 {
 	const struct desc *d = &a->live.desc;
-	size_t control = control_size(d), data = attach_data_size(a, a->stats.slots);
+	size_t control = control_size(d, a->config.stamp_kind),
+	       data = attach_data_size(a, a->stats.slots);
 
 	if (attach_is_resizable(a))
 		return control;
@@ -174,7 +181,8 @@ static bool adopt_ring(struct attach *a, int32_t id)
 	struct shmid_ds ds;
 	void *map;
 
-	if (id <= 0 || shmctl(id, IPC_STAT, &ds) < 0 || ds.shm_segsz < control_size(&a->live.desc))
+	if (id <= 0 || shmctl(id, IPC_STAT, &ds) < 0 ||
+	    ds.shm_segsz < control_size(&a->live.desc, PPT_STAMP_NONE))
 		return false;
 	map = shmat(id, NULL, 0);
 	if ((intptr_t)map == -1) // NOLINT(performance-no-int-to-ptr)
@@ -551,6 +559,18 @@ static void take_handle_back(struct attach *a)
 		await_let_go(a);
 }
 
+/* Tickets of a block may stay unused: what is lost follows from the threads' own counts. */
+static void settle_blocks(struct attach *a)
+{
+	uint64_t saved;
+
+	if (!attach_has_blocks(a))
+		return;
+	saved = control_saved(&a->control);
+	a->ring.missed = saved > a->stats.recorded ? saved - a->stats.recorded : 0;
+	a->missed_told = 0;
+}
+
 static void attach_settle(struct attach *a)
 {
 	struct control_answer answer;
@@ -565,6 +585,7 @@ static void attach_settle(struct attach *a)
 	look_once_more(a, false);
 	enough = attach_is_enough(a);
 	ring_finish(&a->ring);
+	settle_blocks(a);
 	attach_tell_losses(a);
 	a->stats.lost = a->ring.missed;
 	a->stats.issued = a->stats.recorded + a->stats.lost;
@@ -574,7 +595,7 @@ static void attach_settle(struct attach *a)
 		a->stats.counters_failed = control_flags(&a->control) &
 					   PPT_CLIENT_FLAG_COUNTERS_FAILED;
 		a->stats.counter_error = control_counter_error(&a->control, &a->stats.counter_slot);
-		if (!enough && a->stats.end != ATTACH_FAILED)
+		if (!enough && a->stats.end != ATTACH_FAILED && !attach_has_blocks(a))
 			a->stats.issued = ppt_frames_issued(a->head);
 	}
 	if (a->stats.dropped > a->stats.lost)

@@ -6,7 +6,10 @@
 
 #include "frames/spec/frames_abi.h"
 
-#define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+/* Tickets that a thread takes at once: few enough to waste no room, many enough to be rare. */
+#define BLOCK_TICKETS 64
+
+#define LOAD(field)   __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 static struct ppt_control *seed_view(const struct frames_control *c)
 {
@@ -18,8 +21,15 @@ static struct ppt_old_control *old_view(const struct frames_control *c)
 	return c->block;
 }
 
-size_t control_size(const struct desc *d)
+bool control_has_blocks(const struct desc *d, unsigned stamp_kind)
 {
+	return d->stamps && d->multithread && stamp_kind;
+}
+
+size_t control_size(const struct desc *d, unsigned stamp_kind)
+{
+	if (control_has_blocks(d, stamp_kind))
+		return PPT_CONTROL_SIZE_COUNTS;
 	/*
 	 * Other implementations use the attr size of their kernel headers: three of up to 136
 	 * bytes.
@@ -79,6 +89,10 @@ void control_fill(struct frames_control *c, void *block, const struct desc *d,
 	seed->ext_version = PPT_EXT_VERSION;
 	seed->next_ticket = 1;
 	seed->stamp_kind = d->stamps ? stamp_kind : PPT_STAMP_NONE;
+	if (control_has_blocks(d, stamp_kind)) {
+		seed->control_blk_sz = PPT_CONTROL_SIZE_COUNTS;
+		seed->block_size = BLOCK_TICKETS;
+	}
 }
 
 uint64_t control_flags(const struct frames_control *c)
@@ -158,6 +172,22 @@ uint64_t control_next_ticket(const struct frames_control *c)
 uint64_t control_dropped(const struct frames_control *c)
 {
 	return LOAD(seed_view(c)->dropped);
+}
+
+bool control_counts(const struct frames_control *c)
+{
+	return LOAD(seed_view(c)->counts_used) != 0;
+}
+
+uint64_t control_saved(const struct frames_control *c)
+{
+	const struct ppt_count *counts = (const void *)((const char *)c->block + PPT_CONTROL_SIZE);
+	uint64_t saved = 0;
+	unsigned i;
+
+	for (i = 0; i < PPT_COUNTS; i++)
+		saved += LOAD(counts[i].saved);
+	return saved;
 }
 
 uint32_t control_threads(const struct frames_control *c)

@@ -29,9 +29,15 @@ struct control_answer {
 };
 
 /* The most bytes that the program of @d reserves before slot 0. */
-size_t control_size(const struct desc *d);
+size_t control_size(const struct desc *d, unsigned stamp_kind);
 
-/* Fill in a block that is all zero.  @stamp_kind: PPT_STAMP_*, if the program knows stamps. */
+/* True if threads of the program may take tickets in blocks. */
+bool control_has_blocks(const struct desc *d, unsigned stamp_kind);
+
+/*
+ * Fill in a block that is all zero.  @stamp_kind: PPT_STAMP_*, if the program knows stamps; then
+ * its threads take tickets in blocks, and the control block has PPT_CONTROL_SIZE_COUNTS bytes.
+ */
 void control_fill(struct frames_control *c, void *block, const struct desc *d,
 		  const struct counters *counters, int data_id, unsigned stamp_kind);
 
@@ -54,6 +60,10 @@ unsigned control_unmeasured(const struct frames_control *c, const struct counter
 /* Extended programs only. */
 uint64_t control_next_ticket(const struct frames_control *c);
 uint64_t control_dropped(const struct frames_control *c);
+/* True if threads count their saves: they take tickets in blocks.  False without membarrier(2). */
+bool control_counts(const struct frames_control *c);
+/* Then: frames that all threads saved, written or not. */
+uint64_t control_saved(const struct frames_control *c);
 uint32_t control_threads(const struct frames_control *c);
 int control_counter_error(const struct frames_control *c, unsigned *which);
 void control_calibration(const struct frames_control *c, uint64_t *ticks, uint64_t *ns);

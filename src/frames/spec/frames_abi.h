@@ -95,8 +95,22 @@ struct ppt_control {
 	uint64_t next_ticket; /* [shared] client; collector sets it to 1 before the attach */
 	uint64_t dropped;     /* [shared] client: tickets that it could not write */
 	uint32_t stamp_kind;  /* collector: PPT_STAMP_*, before the attach */
-	uint8_t spare[44];    /* zero */
+	uint32_t block_size;  /* collector: tickets that a thread takes at once; 0, 1: one */
+	uint32_t counts_used; /* [shared] client: entries of struct ppt_counts in use, or more */
+	uint8_t spare[36];    /* zero */
 };
+
+/*
+ * With block_size, after the control block (control_blk_sz is PPT_CONTROL_SIZE_COUNTS): how many
+ * frames each thread saved, since tickets of a block may stay unused.  The last entry is shared by
+ * threads that find no other one, and by signal handlers.
+ */
+struct ppt_count {
+	uint64_t saved; /* [shared] client */
+	uint8_t spare[56];
+};
+
+#define PPT_COUNTS 55
 
 /*
  * Who saved a frame, and when: a stamp per slot.  The stamps follow the slots; there are as many
@@ -114,6 +128,7 @@ struct ppt_stamp {
 
 #define PPT_CONTROL_SIZE_SEED           392 /* without the extension */
 #define PPT_CONTROL_SIZE                576
+#define PPT_CONTROL_SIZE_COUNTS         4096
 #define PPT_EXT_OFFSET                  448
 #define PPT_EXT_MAGIC                   UINT64_C(0x31304c5443545050) /* "PPTCTL01" */
 #define PPT_EXT_VERSION                 1
@@ -185,6 +200,8 @@ _Static_assert(sizeof(struct ppt_hmem) == 8, "ppt_hmem");
 _Static_assert(sizeof(struct ppt_control) == PPT_CONTROL_SIZE, "ppt_control");
 _Static_assert(sizeof(struct ppt_old_control) == 416, "ppt_old_control");
 _Static_assert(sizeof(struct ppt_stamp) == 16, "ppt_stamp");
+_Static_assert(PPT_CONTROL_SIZE + PPT_COUNTS * sizeof(struct ppt_count) == PPT_CONTROL_SIZE_COUNTS,
+	       "ppt_count");
 PPT_FIELD(ppt_stat, ppt_agent_pid, 0, 4);
 PPT_FIELD(ppt_stat, client_error, 4, 4);
 PPT_FIELD(ppt_hmem, id, 0, 4);
@@ -210,6 +227,8 @@ PPT_FIELD(ppt_control, counter_slot, 508, 4);
 PPT_FIELD(ppt_control, next_ticket, 512, 8);
 PPT_FIELD(ppt_control, dropped, 520, 8);
 PPT_FIELD(ppt_control, stamp_kind, 528, 4);
+PPT_FIELD(ppt_control, block_size, 532, 4);
+PPT_FIELD(ppt_control, counts_used, 536, 4);
 PPT_FIELD(ppt_old_control, client_flags, 40, 8);
 PPT_FIELD(ppt_old_control, nr_perf_ctrs, 48, 4);
 PPT_FIELD(ppt_old_control, counterdata, 56, 360);

@@ -62,8 +62,7 @@ def check_frames(saves, frames):
         assert fields["before"] <= s["before"], (s, f)
         assert f.get("probe_id", 0) == s["coro"] == fields["coro"], (s, f)
         assert "late" not in f, f
-    tickets = sorted(f["ticket"] for f in frames)
-    assert tickets == list(range(1, len(saves) + 2)), tickets[:10]
+    assert len({f["ticket"] for f in frames}) == len(saves) + 1, "two frames with one ticket"
     note, = [f for f in frames if f.get("frame") == "note"]
     assert note["fields"] == {"value": -7, "ratio": 0.1} and "probe_id" not in note, note
 
