@@ -284,15 +284,18 @@ static int query_print_columns(void *to, const char *const *names, size_t nr, st
 	struct query_print *p = to;
 	bool good;
 
-	p->names = calloc(nr + 1, sizeof(*p->names));
+	p->names = reallocarray(NULL, nr + 1, sizeof(*p->names));
 	p->cells = calloc(nr + 1, sizeof(*p->cells));
 	p->widths = calloc(nr + 1, sizeof(*p->widths));
 	p->is_number = calloc(nr + 1, sizeof(*p->is_number));
 	p->has_text = calloc(nr + 1, sizeof(*p->has_text));
 	good = p->names && p->cells && p->widths && p->is_number && p->has_text;
 	while (good && p->nr_columns < nr) {
-		p->names[p->nr_columns] = query_print_name(p, p->nr_columns, names[p->nr_columns]);
-		good = p->names[p->nr_columns++] != NULL;
+		char *name = query_print_name(p, p->nr_columns, names[p->nr_columns]);
+
+		good = name != NULL;
+		if (good)
+			p->names[p->nr_columns++] = name;
 	}
 	if (good && p->form == QUERY_JSON)
 		query_json_begin(p);

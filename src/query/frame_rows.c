@@ -118,7 +118,7 @@ static int frame_rows_begin(struct frame_rows *r, const struct query_table *t, s
 	if (r->nr_cells != t->nr_columns)
 		return err_set(err, -EAGAIN, "'%s' was replaced during the query",
 			       r->query->frames->path);
-	r->cells = calloc(r->nr_cells, sizeof(*r->cells));
+	r->cells = calloc(r->nr_cells + 1, sizeof(*r->cells));
 	return r->cells ? 0 : err_set(err, -ENOMEM, "no memory for a row");
 }
 
@@ -175,7 +175,7 @@ static bool frame_rows_add_table(struct query *q, size_t type)
 				     .scan = frame_rows_scan };
 	size_t i;
 
-	frames->columns[type] = calloc(from->nr_columns, sizeof(struct query_column));
+	frames->columns[type] = calloc(from->nr_columns + 1, sizeof(struct query_column));
 	if (!frames->columns[type])
 		return false;
 	for (i = 0; i < from->nr_columns; i++)
@@ -200,7 +200,7 @@ int frame_rows_add(struct query *q, const char *path, struct err *err)
 		return rc;
 	rc = frame_rows_name_columns(q->frames, &f, err);
 	q->frames->nr_types = f.desc.nr_frames;
-	q->frames->columns = calloc(f.desc.nr_frames + 1, sizeof(*q->frames->columns));
+	q->frames->columns = calloc(f.desc.nr_frames + 1, sizeof(struct query_column *)); // NOLINT
 	for (i = 0; rc == 0 && i < f.desc.nr_frames; i++) {
 		if (!q->frames->columns || !frame_rows_add_table(q, i))
 			rc = err_set(err, -ENOMEM, "no memory for the columns of '%s'", path);

@@ -228,10 +228,11 @@ static int query_db_step(struct query_db *d, sqlite3_stmt *st, const char *sql,
 {
 	size_t i, nr = (size_t)sqlite3_column_count(st);
 	struct cell *cells = calloc(nr + 1, sizeof(*cells));
-	int rc = cells ? query_db_begin_output(st, output, nr, err)
-		       : err_set(err, -ENOMEM, "no memory for a row");
-	int step = SQLITE_ROW;
+	int rc, step = SQLITE_ROW;
 
+	if (!cells)
+		return err_set(err, -ENOMEM, "no memory for a row");
+	rc = query_db_begin_output(st, output, nr, err);
 	while (rc == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		for (i = 0; i < nr; i++)
 			cells[i] = query_db_cell(st, (int)i);
@@ -243,7 +244,7 @@ static int query_db_step(struct query_db *d, sqlite3_stmt *st, const char *sql,
 	return rc;
 }
 
-/* A second statement would be run by no one: refuse it. */
+/* Only the first statement is run: refuse a second one. */
 static int query_db_expect_end(struct query_db *d, const char *sql, const char *tail, int *position,
 			       struct err *err)
 {

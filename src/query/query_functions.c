@@ -287,7 +287,7 @@ static void query_call_site_name(sqlite3_context *to, int argc, sqlite3_value **
 
 /* ---- registration --------------------------------------------------------------- */
 
-int query_functions_register(sqlite3 *db, const struct query *q)
+int query_functions_register(sqlite3 *db, struct query *q)
 {
 	static const struct {
 		const char *name;
@@ -309,7 +309,7 @@ int query_functions_register(sqlite3 *db, const struct query *q)
 	for (i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]); i++)
 		rc = sqlite3_create_function_v2(
 			db, functions[i].name, functions[i].nr_args,
-			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, (void *)(uintptr_t)q,
-			functions[i].call, functions[i].step, functions[i].final, NULL);
+			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, q, functions[i].call,
+			functions[i].step, functions[i].final, NULL);
 	return rc;
 }

@@ -17,6 +17,6 @@
 #include "query/query_table.h"
 
 /* A code of SQLite. */
-int query_functions_register(sqlite3 *db, const struct query *q);
+int query_functions_register(sqlite3 *db, struct query *q);
 
 #endif

@@ -33,9 +33,9 @@ struct query_module {
 	size_t table;
 };
 
-static struct query_vtab *query_vtab_of(const sqlite3_vtab *vtab)
+static struct query_vtab *query_vtab_of(sqlite3_vtab *vtab)
 {
-	return (struct query_vtab *)(uintptr_t)vtab;
+	return (struct query_vtab *)(void *)vtab;
 }
 
 static struct query_cursor *query_cursor_of(sqlite3_vtab_cursor *cursor)
@@ -187,9 +187,10 @@ static int query_vtab_plan(sqlite3_vtab *vtab, sqlite3_index_info *info)
 	const struct query_vtab *v = query_vtab_of(vtab);
 	char text[PLAN_TEXT_MAX + 1];
 	double share = 1;
-	int i, nr = 0;
+	size_t used = 0;
+	int i;
 
-	for (i = 0; i < info->nConstraint && 2 * nr < PLAN_TEXT_MAX; i++) {
+	for (i = 0; i < info->nConstraint && used < PLAN_TEXT_MAX; i++) {
 		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
 		char comparison = query_plan_comparison(c->op);
 		enum query_push push;
@@ -203,11 +204,11 @@ static int query_vtab_plan(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		share *= query_plan_share(push, comparison);
 		if (query_plan_takes_list(info, i, push))
 			comparison = 'i';
-		text[2 * nr] = (char)('a' + push);
-		text[2 * nr + 1] = comparison;
-		info->aConstraintUsage[i].argvIndex = ++nr;
+		text[used++] = (char)('a' + push);
+		text[used++] = comparison;
+		info->aConstraintUsage[i].argvIndex = (int)(used / 2);
 	}
-	text[2 * nr] = '\0';
+	text[used] = '\0';
 	info->idxStr = sqlite3_mprintf("%s", text);
 	info->needToFreeIdxStr = 1;
 	info->idxNum = (int)((info->colUsed & 0x3fffffff) | (info->colUsed >> 30 ? 0x40000000 : 0));
@@ -312,8 +313,8 @@ static struct query_want query_want_from(int used, const char *plan, int argc, s
 	int i;
 
 	for (i = 0; i < argc; i++) {
-		enum query_push push = (enum query_push)(plan[2 * i] - 'a');
-		char comparison = plan[2 * i + 1];
+		enum query_push push = (enum query_push)(*plan++ - 'a');
+		char comparison = *plan++;
 
 		/* No comparison with NULL is true; a list is not a value. */
 		if (comparison != 'i' && sqlite3_value_type(argv[i]) == SQLITE_NULL)
