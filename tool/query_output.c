@@ -127,7 +127,8 @@ static void query_table_measure(struct query_print *p)
 	}
 	for (i = 0; i < p->nr_columns; i++)
 		p->is_number[i] &= !p->has_text[i];
-	query_table_fit(p, query_terminal_width());
+	p->terminal_width = query_terminal_width();
+	query_table_fit(p, p->terminal_width);
 }
 
 /* The last column is not filled with blanks. */
@@ -138,7 +139,7 @@ static void query_table_put(const struct query_print *p, size_t column, const ch
 
 	if (p->is_number[column])
 		printf("%*s", used < width ? width - used : 0, "");
-	if (p->is_number[column] || used <= width || !query_terminal_width())
+	if (p->is_number[column] || used <= width || !p->terminal_width)
 		text_put(stdout, text);
 	else
 		text_put_short(stdout, text, width);
@@ -156,6 +157,30 @@ static void query_table_put_row(struct query_print *p, const struct cell *cells)
 		query_table_put(p, i, query_cell_shown(p, &cells[i], buf));
 }
 
+/* ---- records: for a table that is wider than the terminal ---------------------------- */
+
+static void query_record_put(struct query_print *p, const struct cell *cells)
+{
+	char buf[CELL_TEXT_SIZE];
+	size_t i;
+	int n, width = 0;
+
+	for (i = 0; i < p->nr_columns; i++)
+		width = text_width(p->names[i]) > width ? text_width(p->names[i]) : width;
+	n = printf("-- row %zu ", ++p->nr_records);
+	for (; n < p->terminal_width; n++)
+		putchar('-');
+	putchar('\n');
+	for (i = 0; i < p->nr_columns; i++) {
+		if (cells[i].kind == CELL_NULL)
+			continue;
+		text_put(stdout, p->names[i]);
+		printf("%*s", width - text_width(p->names[i]) + 2, "");
+		text_put(stdout, query_cell_shown(p, &cells[i], buf));
+		putchar('\n');
+	}
+}
+
 /* The widths are known: prints the head and the rows so far. */
 static void query_table_start(struct query_print *p)
 {
@@ -164,6 +189,15 @@ static void query_table_start(struct query_print *p)
 
 	query_table_measure(p);
 	p->has_widths = true;
+	p->is_record = p->terminal_width && query_table_total(p) > p->terminal_width;
+	if (p->is_record) {
+		for (i = 0; i < p->first.nr; i++) {
+			row_store_get(&p->first, i, p->cells, p->nr_columns);
+			query_record_put(p, p->cells);
+		}
+		row_store_clear(&p->first);
+		return;
+	}
 	for (i = 0; i < p->nr_columns; i++)
 		query_table_put(p, i, p->names[i]);
 	for (i = 0; i < p->nr_columns; i++) {
@@ -180,10 +214,12 @@ static void query_table_start(struct query_print *p)
 
 static bool query_table_row(struct query_print *p, const struct cell *cells)
 {
-	if (p->has_widths) {
+	if (p->is_record)
+		query_record_put(p, cells);
+	else if (p->has_widths)
 		query_table_put_row(p, cells);
+	if (p->has_widths)
 		return true;
-	}
 	if (!row_store_add(&p->first, cells, p->nr_columns))
 		return false;
 	if (p->first.nr == TABLE_ROWS_FIRST)

@@ -23,6 +23,9 @@ struct query_print {
 	int *widths;
 	bool *is_number, *has_text;
 	bool has_widths;
+	int terminal_width; /* 0: no terminal */
+	bool is_record;     /* a line per cell: the table is wider than the terminal */
+	size_t nr_records;
 };
 
 /* @p is all zero but for the options.  The result goes to standard output. */

@@ -152,7 +152,9 @@ static void query_db_hint_columns(const struct query_db *d, const char *sql, str
 	for (i = 0; i < t->nr; i++) {
 		if (!strcasestr(sql, t->list[i].name))
 			continue;
-		for (c = 0; c < t->list[i].nr_columns && used < sizeof(names); c++)
+		for (c = 0; c < t->list[i].nr_columns && used < sizeof(names) &&
+			    !t->list[i].columns[c].is_hidden;
+		     c++)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
 						 c      ? ", "
 						 : used ? "; "

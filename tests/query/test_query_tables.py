@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """test_query_tables.py - every table of `query` against a computation in Python; functions, output, recordings, running programs."""
+import contextlib
 import csv
+import fcntl
 import io
 import math
+import pty
 import re
 import statistics
 import struct
+import termios
 
 from sql import *
 
@@ -192,6 +196,37 @@ def tables_csv_and_json_have_the_same_values(dir):
     for line, row in zip(lines[2:], want["rows"]):
         equal(line.split()[0], str(row["probe_id"]), "first cell")
         contains(line, row["name"])
+
+
+def on_terminal(columns, *args):
+    """What a terminal of that width shows."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.execv(TOOL, [TOOL, *args])
+    shown = b""
+    with contextlib.suppress(OSError):  # EIO: the other side is closed
+        while data := os.read(fd, 65536):
+            shown += data
+    os.close(fd)
+    os.waitpid(pid, 0)
+    return shown.decode().replace("\r", "")
+
+
+@test
+def a_table_fits_the_terminal(dir):
+    jsonl = channels(dir)
+    sql = "SELECT site, site_name(site) || site_name(site) AS place FROM sites"
+    for line in on_terminal(70, "query", jsonl, sql).splitlines()[:-1]:
+        assert len(line) <= 70, line
+    contains(on_terminal(70, "query", jsonl, sql), "...")
+    shown = on_terminal(70, "query", jsonl, "SELECT * FROM waits ORDER BY from_ts LIMIT 2")
+    first = query(jsonl, "SELECT * FROM waits ORDER BY from_ts LIMIT 1")["rows"][0]
+    contains(shown, "-- row 1 ---")
+    for name, value in first.items():
+        if value is not None:
+            assert re.search(f"^{name} +{value}$", shown, re.M), (name, value, shown)
+    contains(shown, "2 rows, ")
 
 
 @test
