@@ -67,10 +67,6 @@ static int run_run(int argc, char **argv)
 		message_print("run", "--duration needs -p PID");
 		return EXIT_USAGE;
 	}
-	if (s.config.cpu && s.config.flight_size) {
-		message_print("run", "--cpu cannot be used with --flight-recorder");
-		return EXIT_USAGE;
-	}
 	if (!run_frames_check(&s.config))
 		return EXIT_USAGE;
 	if (s.memory.wanted && !run_can_trace_memory(&s))

@@ -15,9 +15,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "trace/ctf_facts.h"
+#include "trace/schema.h"
+
 /* Type of an entry: an event with that trace_kind, or */
-#define ENTRY_GAP    14u
-#define ENTRY_OTHER  15u /* HAS_LANE: a lane; HAS_OTHERS: a coroutine; neither: a horizon */
+#define ENTRY_GAP 14u
+#define ENTRY_OTHER \
+	15u /* HAS_LANE: a lane; HAS_OTHERS: a coroutine; HAS_ADDR: a fact; or a horizon */
 #define ENTRY_MASK   15u
 
 #define HAS_LANE     (1u << 4)
@@ -276,6 +280,22 @@ static const char *flight_replay_coroutine(const char *p, const struct flight_re
 	return p + size;
 }
 
+/* Stored as in CTF: the number of the fact, and its members. */
+static const char *flight_replay_fact(const char *p, const struct flight_replay *r)
+{
+	const char **words = NULL;
+	struct trace_item item;
+	uint64_t id, size;
+
+	p = flight_get_number(p, &id);
+	p = flight_get_number(p, &size);
+	if (r->sink->fact &&
+	    ctf_fact_decode((const uint8_t *)p, size, (unsigned)id, &item, &words) > 0)
+		r->sink->fact(r->ctx, &item);
+	free(words);
+	return p + size;
+}
+
 static const char *replay_other(const char *p, unsigned head, const struct flight_replay *r)
 {
 	struct trace_lane lane;
@@ -283,6 +303,8 @@ static const char *replay_other(const char *p, unsigned head, const struct fligh
 
 	if (head & HAS_OTHERS)
 		return flight_replay_coroutine(p, r);
+	if (head & HAS_ADDR)
+		return flight_replay_fact(p, r);
 	if (head & HAS_LANE) {
 		p = flight_get_u32(p, &lane.number);
 		p = flight_get_u32(p, &lane.pid);
@@ -371,8 +393,9 @@ static void flight_forget_coroutine(void *ctx, const struct sidecar_coroutine *c
 
 static void forget_segment(struct flight *f, uint64_t nr)
 {
-	static const struct flight_sink sink = { forget_lane, forget_event, forget_gap,
-						 forget_horizon, flight_forget_coroutine };
+	static const struct flight_sink sink = {
+		forget_lane, forget_event, forget_gap, forget_horizon, flight_forget_coroutine, NULL
+	};
 	struct flight_segment *s = &f->segments[nr % f->nr_segments];
 	struct flight_replay forget = { &sink, f, NULL, 0 };
 
@@ -561,6 +584,34 @@ static void flight_add_site(struct flight *f, const struct trace_site *site)
 	f->sites[f->nr_sites++] = copy;
 }
 
+/* That switches are recorded is needed for all that follow. */
+static bool flight_keeps_recorded(struct flight *f, const struct trace_item *fact)
+{
+	if (fact->type != TRACE_ITEM_SWITCH || f->nr_recorded == FLIGHT_RECORDED ||
+	    !fact->switched.state || strcmp(fact->switched.state, TRACE_SWITCH_RECORDED) != 0)
+		return false;
+	f->recorded[f->nr_recorded] = fact->switched;
+	f->recorded[f->nr_recorded++].state = TRACE_SWITCH_RECORDED;
+	return true;
+}
+
+static void flight_add_fact(struct flight *f, const struct trace_item *fact)
+{
+	size_t size = ctf_fact_size(fact);
+	char *p;
+
+	if (flight_keeps_recorded(f, fact))
+		return;
+	if (size + ENTRY_MAX > f->segment_size) {
+		f->totals.refused_facts++;
+		return;
+	}
+	p = flight_put_head(flight_room(f, ENTRY_MAX + size), ENTRY_OTHER | HAS_ADDR);
+	p = flight_put_number(p, (uint64_t)schema[fact->type].ctf);
+	p = flight_put_number(p, size);
+	flight_took(f, (char *)ctf_fact_encode((uint8_t *)p, fact));
+}
+
 /* The run, its processes and totals come from other sources (snapshot.h). */
 static void flight_put_fact(struct trace_writer *w, const struct trace_item *fact)
 {
@@ -572,6 +623,9 @@ static void flight_put_fact(struct trace_writer *w, const struct trace_item *fac
 		flight_add_coroutine(f, &fact->coroutine);
 	else if (fact->type == TRACE_ITEM_SITE)
 		flight_add_site(f, &fact->site);
+	else if (fact->type != TRACE_ITEM_RUN && fact->type != TRACE_ITEM_PROCESS &&
+		 fact->type != TRACE_ITEM_MODULE && fact->type != TRACE_ITEM_TOTALS)
+		flight_add_fact(f, fact);
 }
 
 static void flight_flush(struct trace_writer *w)
@@ -638,6 +692,17 @@ static void replay_births(const struct birth *const *births, size_t nr,
 	}
 }
 
+static void replay_recorded(const struct flight *f, const struct flight_replay *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->nr_recorded && r->sink->fact; i++) {
+		struct trace_item item = { .type = TRACE_ITEM_SWITCH, .switched = f->recorded[i] };
+
+		r->sink->fact(r->ctx, &item);
+	}
+}
+
 int flight_replay(const struct flight *f, const struct flight_sink *sink, void *ctx,
 		  struct err *err)
 {
@@ -652,6 +717,7 @@ int flight_replay(const struct flight *f, const struct flight_sink *sink, void *
 		return err_set(err, -ENOMEM, "no memory to put %zu coroutines in order",
 			       f->births.nr);
 	}
+	replay_recorded(f, &r);
 	replay_births(births, f->births.nr, &r);
 	for (; nr <= f->head; nr++)
 		replay_segment(f, nr, &r);

@@ -10,6 +10,9 @@
  * when room is needed, the oldest segment is discarded as a whole and its events are counted as
  * forgotten.  Forgotten events are not lost: they were collected and discarded on purpose.
  *
+ * Facts of the kernel (processor time, context switches, descriptors) are stored between the
+ * events, and discarded with them.
+ *
  * The create event of a coroutine is kept until the coroutine's last event is discarded, so
  * that every coroutine in the recorder has a name (birth_table.h, also bounded).
  */
@@ -24,8 +27,10 @@
 #include "trace/event.h"
 #include "trace/trace_writer.h"
 
-#define FLIGHT_LEAST   UINT64_C(65536)
-#define FLIGHT_HIGHEST (UINT64_C(1) << 40)
+#define FLIGHT_LEAST    UINT64_C(65536)
+#define FLIGHT_HIGHEST  (UINT64_C(1) << 40)
+
+#define FLIGHT_RECORDED 64 /* processes whose context switches are recorded */
 
 /* One segment of the ring and its counts. */
 struct flight_segment {
@@ -50,6 +55,7 @@ struct flight_lane {
 struct flight_totals {
 	uint64_t transitions, others; /* in the recorder */
 	uint64_t forgotten, forgotten_others;
+	uint64_t refused_facts; /* too large for a segment */
 };
 
 struct flight {
@@ -69,6 +75,9 @@ struct flight {
 	struct births births;
 	struct trace_site *sites; /* all reported sites */
 	uint32_t nr_sites;
+	/* Since when context switches are recorded, by process: never discarded. */
+	struct trace_switch recorded[FLIGHT_RECORDED];
+	uint32_t nr_recorded;
 	bool finishing; /* the run is over: the snapshot reports the remaining coroutines itself */
 	struct flight_totals totals;
 };
@@ -84,6 +93,8 @@ struct flight_sink {
 		    uint64_t transitions, uint64_t others);
 	void (*horizon)(void *ctx, uint64_t ts);
 	void (*coroutine)(void *ctx, const struct sidecar_coroutine *coroutine);
+	/* What the kernel said of threads and descriptors, and later kinds of facts. */
+	void (*fact)(void *ctx, const struct trace_item *fact);
 };
 
 /*

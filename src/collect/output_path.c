@@ -122,11 +122,22 @@ static int keep_earlier_file(struct output_path *p, struct err *err)
 	return rc;
 }
 
+static int place_refuse_terminal(const struct output_path *p, struct err *err)
+{
+	if (p->format != TRACE_FORMAT_CT || !p->is_stdout || !isatty(STDOUT_FILENO))
+		return 0;
+	err_set(err, -EINVAL, "refusing to write a binary trace to a terminal");
+	err_hint(err, "-o FILE, or redirect standard output");
+	return err->code;
+}
+
 static int place_open_file(struct output_path *p, struct err *err)
 {
 	struct stat st;
 
 	p->is_stdout = place_is_stdout(p->path);
+	if (place_refuse_terminal(p, err) < 0)
+		return err->code;
 	if (p->is_stdout)
 		p->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	else

@@ -74,9 +74,16 @@ static void snapshots_replay_coroutine(void *ctx, const struct sidecar_coroutine
 	record_coroutine(ctx, coroutine);
 }
 
-static const struct flight_sink into_record = { snapshots_replay_lane, replay_event,
-						snapshots_replay_gap, replay_horizon,
-						snapshots_replay_coroutine };
+static void snapshots_replay_fact(void *ctx, const struct trace_item *fact)
+{
+	struct record *to = ctx;
+
+	to->writer->ops->fact(to->writer, fact);
+}
+
+static const struct flight_sink into_record = { snapshots_replay_lane,      replay_event,
+						snapshots_replay_gap,       replay_horizon,
+						snapshots_replay_coroutine, snapshots_replay_fact };
 
 static void snapshots_put_sites(struct record *to, const struct flight *f)
 {

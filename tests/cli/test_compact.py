@@ -126,6 +126,18 @@ def a_compact_trace_goes_to_a_pipe(dir):
 
 
 @test
+def a_compact_trace_does_not_go_to_a_terminal(dir):
+    for command in (["run", "--format", "ct", "-o", "-", "--", "/bin/true"], ["export", "ct", "-o", "-", "-i", export_small(dir)]):
+        control, terminal = os.openpty()
+        p = popen(TOOL, *command, stdout=terminal)
+        os.close(terminal)
+        _, err = p.communicate(timeout=60)
+        os.close(control)
+        assert p.returncode not in (0, None), command
+        contains(err, "refusing to write a binary trace to a terminal")
+
+
+@test
 def a_killed_collector_leaves_whole_blocks(dir):
     """Everything up to the last block is there, and counted the same way by another reader."""
     rng, kills, partly = random.Random(7), 1000 if os.environ.get("COROTRACER_FULL") else 3, 0

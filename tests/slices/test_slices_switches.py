@@ -217,10 +217,12 @@ def a_page_without_switches_says_nothing():
     assert all(c["cpu_measured"] == 0 for c in page.coroutines().values())
 
 
-def a_flight_recorder_refuses_it():
-    done = subprocess.run([TOOL, "run", "--cpu", "--flight-recorder", "1M", "-o", f"{SCRATCH.name}/f", "--", "true"],
-                          capture_output=True, text=True)
-    assert done.returncode == 2 and "--flight-recorder" in done.stderr, done.stderr
+def a_flight_recorder_keeps_them():
+    slices, trace, _ = run_traced("flight.jsonl", "--flight-recorder", "64M")
+    lines = switch_lines(trace)
+    check_order(lines)
+    check_slices(slices, lines)
+    assert [l["state"] for l in lines].count("recorded") == 1, "it is said since when they are recorded"
 
 
 def main():
@@ -234,7 +236,7 @@ def main():
     viewers_and_tables_have_them()
     the_page_splits_each_slice()
     a_page_without_switches_says_nothing()
-    a_flight_recorder_refuses_it()
+    a_flight_recorder_keeps_them()
 
 
 main()

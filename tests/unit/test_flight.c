@@ -92,6 +92,8 @@ static void put(struct flight *f, const struct kept *k)
 struct check {
 	size_t at; /* in the model, of the next event */
 	size_t lanes, gaps, horizons, coroutines;
+	size_t cpus, switches, recorded, descriptors;
+	uint64_t next_ts; /* of the next context switch */
 	uint32_t told[8]; /* lanes: the tid last reported, less 1000, plus 1 */
 	uint64_t transitions, others;
 };
@@ -173,7 +175,40 @@ static void out_coroutine(void *ctx, const struct sidecar_coroutine *co)
 	c->coroutines++;
 }
 
-static const struct flight_sink sink = { out_lane, out_event, out_gap, out_horizon, out_coroutine };
+static void out_switch(struct check *c, const struct trace_switch *s)
+{
+	if (!strcmp(s->state, TRACE_SWITCH_RECORDED)) {
+		CHECK_EQ(s->to_ts, 5);
+		c->recorded++;
+		return;
+	}
+	CHECK(!c->next_ts || s->to_ts == c->next_ts);
+	CHECK_STR(s->state, TRACE_SWITCH_PREEMPTED);
+	c->next_ts = s->to_ts + 1;
+	c->switches++;
+}
+
+static void out_fact(void *ctx, const struct trace_item *item)
+{
+	struct check *c = ctx;
+
+	if (item->type == TRACE_ITEM_CPU) {
+		CHECK_STR(item->cpu.state, TRACE_CPU_BLOCKED);
+		CHECK_STR(item->cpu.call, "read");
+		CHECK_EQ(item->cpu.cpu_ns, 17);
+		c->cpus++;
+	} else if (item->type == TRACE_ITEM_DESCRIPTOR) {
+		CHECK_STR(item->descriptor.kind, "socket");
+		CHECK(!item->descriptor.watch);
+		c->descriptors++;
+	} else {
+		CHECK_EQ(item->type, TRACE_ITEM_SWITCH);
+		out_switch(c, &item->switched);
+	}
+}
+
+static const struct flight_sink sink = { out_lane,    out_event,     out_gap,
+					 out_horizon, out_coroutine, out_fact };
 
 /* ---- tests -------------------------------------------------------------------------- */
 
@@ -282,8 +317,8 @@ static void life_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 /* Coroutines are created and destroyed; each one in the recorder has its create event there. */
 static void a_birth_is_kept_until_the_end_is_forgotten(void)
 {
-	const struct flight_sink to = { life_lane, life_event, out_gap, out_horizon,
-					out_coroutine };
+	const struct flight_sink to = { life_lane,   life_event,    out_gap,
+					out_horizon, out_coroutine, out_fact };
 	struct lives l = { 0 };
 	struct err err = { 0 };
 	struct trace_event ev;
@@ -395,6 +430,37 @@ static void gaps_horizons_sites_and_coroutines_are_kept(void)
 	flight_close(&f);
 }
 
+static void facts_of_the_kernel_are_kept_and_the_oldest_forgotten(void)
+{
+	struct trace_descriptor descriptor = { .pid = 7, .fd = 3, .kind = "socket" };
+	struct trace_cpu cpu = {
+		.pid = 7, .tid = 8, .cpu_ns = 17, .state = TRACE_CPU_BLOCKED, .call = "read"
+	};
+	struct trace_switch s = { .pid = 7, .to_ts = 5, .state = TRACE_SWITCH_RECORDED };
+	struct check c = { 0 };
+	struct err err = { 0 };
+	struct flight f;
+	uint64_t i, last = 100000;
+
+	open_recorder(&f, FLIGHT_LEAST);
+	trace_put_switch(&f.writer, &s);
+	trace_put_descriptor(&f.writer, &descriptor);
+	s.state = TRACE_SWITCH_PREEMPTED;
+	for (i = 6; i <= last; i++) {
+		s.to_ts = i;
+		trace_put_switch(&f.writer, &s);
+	}
+	trace_put_cpu(&f.writer, &cpu);
+	trace_put_descriptor(&f.writer, &descriptor);
+	CHECK(flight_replay(&f, &sink, &c, &err) == 0);
+	CHECK_EQ(c.recorded, 1);
+	CHECK_EQ(c.cpus, 1);
+	CHECK_EQ(c.descriptors, 1); /* the first one is forgotten */
+	CHECK_EQ(c.next_ts, last + 1);
+	CHECK(c.switches > 500 && c.switches < last - 6);
+	flight_close(&f);
+}
+
 int main(void)
 {
 	model = calloc(60001, sizeof(*model));
@@ -404,6 +470,7 @@ int main(void)
 	RUN(a_birth_is_kept_until_the_end_is_forgotten);
 	RUN(births_are_bounded_and_found_again);
 	RUN(gaps_horizons_sites_and_coroutines_are_kept);
+	RUN(facts_of_the_kernel_are_kept_and_the_oldest_forgotten);
 	free(model);
 	return 0;
 }
