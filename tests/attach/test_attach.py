@@ -78,25 +78,29 @@ class Collector:
             if self.process.poll() is not None:
                 break
             if os.path.exists(self.trace) and os.path.getsize(self.trace) >= at_least * 100 \
-                    and self.threads() >= threads:
+                    and self.has_threads(threads):
                 return
             time.sleep(0.02)
         self.process.kill()
         raise AssertionError(f"no events in the trace: {self.process.communicate()[1]}")
 
-    def threads(self):
-        """How many threads have suspended a coroutine in the trace, which grows: each line is read once."""
+    def has_threads(self, wanted):
+        """So many threads have suspended a coroutine in the trace.
+
+        It may grow faster than it is read here: each line is read once, and no more lines than are needed.
+        """
         with open(self.trace, "rb") as f:
             f.seek(self.at)
             for line in f:
-                if not line.endswith(b"}\n"):
+                if len(self.found) >= wanted or not line.endswith(b"}\n"):
                     break
                 self.at += len(line)
                 event = json.loads(line)
                 if not event["is_active"] and (LANGUAGE == "c" or "resource" in event):
                     number = int(event["addr"], 16) if LANGUAGE == "c" else event["resource"]
-                    self.found.add(number >> 48)
-        return len([thread for thread in self.found if thread < 100])
+                    if number >> 48 < 100:
+                        self.found.add(number >> 48)
+        return len(self.found) >= wanted
 
     def wait_asked(self):
         """Wait until the program is asked to attach: the description of the run is written after that."""
