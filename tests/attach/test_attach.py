@@ -155,7 +155,9 @@ def no_gaps(r, counts=None, threads=THREADS):
         if thread >= 100:
             continue
         ordered = sorted(seen)
-        equal(ordered, list(range(ordered[0], ordered[-1] + 1)), f"suspensions of thread {thread}")
+        missing = sorted(set(range(ordered[0], ordered[-1] + 1)) - set(ordered))
+        what = f"{ordered[0]} to {ordered[-1]}, {len(missing)} missing"
+        equal((missing[:12], len(ordered) - len(set(ordered))), ([], 0), f"missing and double suspensions of thread {thread} ({what})")
         if counts:
             equal(ordered[-1], counts[thread], f"last suspension of thread {thread}, by its own count")
     return found
