@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ def program(kind):
 
 def run(*words, status=0):
     done = subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=60)
-    assert done.returncode == status, (words, done.returncode, done.stderr)
+    assert status in (None, done.returncode), (words, done.returncode, done.stderr)
     return done
 
 
@@ -137,6 +138,67 @@ def check_running():
     assert all(f["fields"]["coro"] in (0, f["probe_id"]) for f in known)
 
 
+def state_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return "X"
+
+
+def check_loss():
+    """A collector that is stopped loses frames: as many as the program's list has more, in summary and trace."""
+    trace, out = f"{SCRATCH.name}/loss.jsonl", f"{SCRATCH.name}/loss.out"
+    with open(out, "w", encoding="utf-8") as f, \
+            subprocess.Popen([TOOL, "run", "--frames", "--fail-on-loss", "--json", "-o", trace, "--", program("pie"), "20000", "0", "1"],
+                             stdout=f, stderr=subprocess.PIPE, text=True) as p:
+        children = []
+        while not children:
+            time.sleep(0.05)
+            with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="utf-8") as c:
+                children = [pid for pid in c.read().split() if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program("pie"))]
+        time.sleep(0.3)
+        p.send_signal(signal.SIGSTOP)
+        deadline = time.monotonic() + 40
+        while state_of(children[0]) not in "ZX" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        p.send_signal(signal.SIGCONT)
+        _, err = p.communicate(timeout=60)
+    assert p.returncode == 1, (p.returncode, err)
+    s = json.loads(next(line for line in err.splitlines() if line.startswith("{")))["frames"]
+    with open(out, encoding="utf-8") as f:
+        saves = saves_of(f.read())
+    frames = frames_of(trace)
+    assert s["issued"] == len(saves) + 1 == s["recorded"] + s["lost"] and s["lost"] > 0, (s, len(saves))
+    assert sum(f["lost"] for f in frames if "frame" not in f) == s["lost"], s
+    # What is there is right.
+    by_number = {x["number"]: x for x in saves}
+    for f in frames:
+        if f.get("frame") == "step":
+            x = by_number[f["fields"]["number"]]
+            assert (f["tid"], f.get("probe_id", 0)) == (x["tid"], x["coro"]), (f, x)
+
+
+def check_counters():
+    """Counters: measured in an interval of one thread; null where the coroutine changed its thread, or none was open."""
+    trace = f"{SCRATCH.name}/counted.jsonl"
+    done = run("run", "--frames", "--counter", "TASK-CLOCK", "-o", trace, "--", program("pie"), "40", "0", "0", status=None)
+    if "counter" in done.stderr and done.returncode:
+        print("no counters here:", done.stderr)
+        return
+    key = "work_0_delta[TASK-CLOCK]"
+    for f in (f for f in frames_of(trace) if f.get("frame") == "step"):
+        value = f["fields"][key]
+        if f["fields"]["where"] == "moved":
+            assert value is None, f
+        else:
+            assert value is not None and value >= 0, f
+    moved = [f for f in frames_of(trace) if f.get("frame") == "step" and f["fields"]["where"] == "moved"]
+    assert len(moved) == 5 and len({f["tid"] for f in moved}) == 1, moved
+    # Not asked for: there are no such fields.
+    assert all(key not in f["fields"] for f in frames_of(f"{SCRATCH.name}/fixed.jsonl"))
+
+
 def check_alone():
     """Programs without coroutines, with several threads, with the buffer in a library."""
     trace = f"{SCRATCH.name}/alone.jsonl"
@@ -167,7 +229,9 @@ def main():
     trace, saves = check_linked("pie", 3000)
     check_formats(trace, saves)
     check_page(trace, saves)
+    check_counters()
     check_running()
+    check_loss()
     check_alone()
     check_errors()
 

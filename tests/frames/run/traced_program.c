@@ -23,7 +23,7 @@
 #define MOST       200000u
 #define COROUTINES 3
 
-enum where { CONSTRUCTOR, START, OUTSIDE, INSIDE, NESTED };
+enum where { CONSTRUCTOR, START, OUTSIDE, INSIDE, NESTED, MOVED };
 
 static struct saved {
 	int tid;
@@ -42,10 +42,11 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static void save_step(enum where where, uint64_t coro)
+/* The interval of the counter has begun already: maybe in another thread. */
+static void save_begun(struct ppt_Traced_step *begun, enum where where, uint64_t coro)
 {
 	uint32_t number = __atomic_fetch_add(&nr_saved, 1, __ATOMIC_RELAXED);
-	struct ppt_Traced_step frame = { 0 };
+	struct ppt_Traced_step frame = *begun;
 	struct saved *s;
 
 	if (number >= MOST)
@@ -59,12 +60,19 @@ static void save_step(enum where where, uint64_t coro)
 	frame.tid = s->tid;
 	frame.where = (enum ppt_Traced_place)where;
 	snprintf(frame.text, sizeof(frame.text), "\"%u\"\n", number);
-	ppt_Traced_step_snapshot_work_start(&frame);
 	ppt_Traced_step_snapshot_before(&frame);
 	ppt_Traced_step_snapshot_work_end(&frame);
 	s->before = now_ns();
 	ppt_Traced_step_save(&frame);
 	s->after = now_ns();
+}
+
+static void save_step(enum where where, uint64_t coro)
+{
+	struct ppt_Traced_step frame = { 0 };
+
+	ppt_Traced_step_snapshot_work_start(&frame);
+	save_begun(&frame, where, coro);
 }
 
 __attribute__((constructor)) static void before_main(void)
@@ -113,10 +121,44 @@ static void *run_rounds(void *unused)
 	return NULL;
 }
 
+/* A coroutine begins an interval in one thread and ends it in another one. */
+struct moving {
+	struct corotracer_coro co;
+	struct ppt_Traced_step frame;
+};
+
+static void *begin_moving(void *arg)
+{
+	struct moving *m = arg;
+
+	corotracer_begin(&m->co, "moving");
+	corotracer_resume(&m->co);
+	ppt_Traced_step_snapshot_work_start(&m->frame);
+	corotracer_suspend(&m->co, NULL);
+	return NULL;
+}
+
+static void move_coroutines(void)
+{
+	unsigned i;
+
+	for (i = 0; i < 5; i++) {
+		struct moving m = { .frame = { 0 } };
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, begin_moving, &m);
+		pthread_join(thread, NULL);
+		corotracer_resume(&m.co);
+		save_begun(&m.frame, MOVED, corotracer_id(&m.co));
+		corotracer_suspend(&m.co, NULL);
+		corotracer_end(&m.co);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "constructor", "start", "outside", "inside",
-					     "nested" };
+	static const char *const names[] = { "constructor", "start",  "outside",
+					     "inside",      "nested", "moved" };
 	struct ppt_Traced_note note = { .value = -7, .ratio = 0.1 };
 	pthread_t thread;
 	uint32_t i;
@@ -132,6 +174,7 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, run_rounds, NULL);
 	run_rounds(NULL);
 	pthread_join(thread, NULL);
+	move_coroutines();
 	ppt_Traced_note_save(&note);
 	for (i = 0; i < nr_saved; i++)
 		printf("%u %d %llu %s %llu %llu\n", i, saved[i].tid,
