@@ -296,7 +296,7 @@ static void lines_connected(const struct collector_result *r)
 	if (r->attached && !r->nr_connected && !r->totals.written && !r->failed.code)
 		fputs("corotracer: the program had no event while it was asked to attach\n",
 		      stderr);
-	else if (!r->nr_connected && !r->totals.written) {
+	else if (!r->nr_connected && !r->totals.written && !r->frames.written) {
 		fputs("corotracer: connected: no - no process connected to the region\n", stderr);
 		hint_unconnected(r);
 	}

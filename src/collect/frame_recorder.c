@@ -23,6 +23,10 @@
 #define STAMP_SLACK 0
 #endif
 
+/* Larger than that of attach: frames are converted to text here, and events have to be read, too.
+ */
+#define RECORDER_RING (UINT64_C(32) << 20)
+
 /* More would be as many frames between two polls. */
 #define PENDING_FRAMES ((size_t)1 << 24)
 
@@ -151,7 +155,7 @@ static int recorder_add_buffer(struct frame_recorder *r, const char *name, struc
 	struct attach_config config = {
 		.pid = r->pid,
 		.buffer = name,
-		.auto_resize = false,
+		.ring_bytes = RECORDER_RING,
 		.counters = r->request->counters,
 		.stamp_kind = r->slack_ns == UINT64_MAX ? PPT_STAMP_NS : PPT_STAMP_TICKS,
 		.is_hosted = true,

@@ -58,7 +58,8 @@ uint32_t attach_power_of_two(uint64_t at_least)
 static uint32_t default_slots(struct attach *a)
 {
 	const struct desc *d = &a->live.desc;
-	uint64_t slots = RING_BYTES / d->stride, most = RING_BYTES_MAX / d->stride;
+	uint64_t bytes = a->config.ring_bytes ? a->config.ring_bytes : RING_BYTES;
+	uint64_t slots = bytes / d->stride, most = RING_BYTES_MAX / d->stride;
 
 	slots = attach_power_of_two(slots / 2 + 1); /* rounded down */
 	if (slots < SLOTS_DEFAULT_MIN)

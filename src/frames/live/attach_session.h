@@ -43,6 +43,7 @@ struct attach_config {
 	bool force;
 	bool auto_resize;
 	uint64_t slots;       /* 0: default */
+	uint64_t ring_bytes;  /* for the default; 0: 4 MiB */
 	uint64_t duration_ns; /* 0: no limit */
 	uint64_t count;       /* frames; 0: no limit */
 	struct counters counters;
