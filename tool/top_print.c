@@ -36,6 +36,19 @@ static void top_put_command(struct printer *j, const struct top_picture *p)
 	print_list_end(j);
 }
 
+/* Nothing if it was not measured. */
+static void top_put_cpu(struct printer *j, const struct top_cpu *cpu)
+{
+	if (!cpu->slices)
+		return;
+	print_object(j, "cpu");
+	print_count(j, "slices", NULL, cpu->slices);
+	print_count(j, "on_ns", NULL, cpu->on_ns);
+	print_count(j, "ready_ns", NULL, cpu->ready_ns);
+	print_count(j, "blocked_ns", NULL, cpu->blocked_ns);
+	print_object_end(j);
+}
+
 static void top_put_row(struct printer *j, const struct top_picture *p, const struct top_row *row)
 {
 	print_object(j, NULL);
@@ -44,6 +57,7 @@ static void top_put_row(struct printer *j, const struct top_picture *p, const st
 	print_real(j, "rate", NULL, row->rate);
 	if (row->c->tid)
 		print_count(j, "tid", NULL, row->c->tid);
+	top_put_cpu(j, &row->cpu);
 	print_object_end(j);
 }
 

@@ -419,6 +419,7 @@ static void open_snapshots(struct collector *c)
 		.sites = &c->lane_record.drain.sites,
 		.tell = collector_report,
 		.collector = c,
+		.cpu = &c->switches.cpu,
 	};
 
 	snapshots_open(&c->snapshots, &source, c->region.shm);
@@ -552,6 +553,8 @@ static int collector_begin(struct collector *c, struct err *err)
 		signals_watch(&c->signals, config->pid);
 	}
 	record_start(&c->record, config->argv ? (uint64_t)c->launch.pid : (uint64_t)config->pid);
+	if (config->cpu)
+		c->lane_record.cpu = &c->switches.cpu;
 	switch_recorder_begin(&c->switches, (uint32_t)(config->argv ? c->launch.pid : config->pid),
 			      &c->endpoint, c->record.writer);
 	return 0;

@@ -6,6 +6,7 @@
  * line:
  *
  * 	status              what is being collected
+ * 	cpu                 processor time of coroutines (coro_cpu.h)
  * 	snapshot [PATH]     write the flight recorder's events to PATH or to the output
  *
  * Trust

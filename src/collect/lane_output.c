@@ -44,6 +44,8 @@ static void lane_record_sink_event(void *ctx, uint32_t lane, const struct trace_
 				      });
 	if (l->owners.is_on)
 		frame_owners_event(&l->owners, lane, ev);
+	if (l->cpu)
+		coro_cpu_event(l->cpu, ev);
 	record_event(l->record, lane, ev);
 }
 

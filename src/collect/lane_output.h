@@ -11,6 +11,7 @@
 
 #include "collect/frame_owners.h"
 #include "collect/lane_scan.h"
+#include "collect/coro_cpu.h"
 #include "collect/journal.h"
 #include "collect/coroutine_table.h"
 #include "collect/trace_output.h"
@@ -25,6 +26,7 @@ struct lane_record {
 	struct tickclock *clock;
 	struct frame_owners owners; /* with `run --frames` */
 	struct worst worst;         /* coroutines with the most lost events */
+	struct coro_cpu *cpu;       /* NULL: processor time is not measured */
 	uint64_t unreported; /* ended coroutines whose end event was lost, found in a ctp_life */
 };
 

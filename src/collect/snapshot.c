@@ -317,10 +317,23 @@ static void answer_status(struct snapshots *s, uint64_t ticket)
 	jw_field_u64(&j, "recorder_size", source->config->flight_size);
 	jw_field_u64(&j, "recorder_used", source->config->flight_size ? flight_used(f) : 0);
 	jw_field_u64(&j, "forgotten", f->totals.forgotten);
+	jw_field_bool(&j, "cpu", source->cpu->is_on);
 	json_pids(&j, source->endpoint, r->pid);
 	jw_object_end(&j);
 	snapshots_answer(s, ticket, &j);
 	free(r);
+}
+
+/* Processor time of the coroutines. */
+static void answer_cpu(struct snapshots *s, uint64_t ticket)
+{
+	struct json_writer j;
+
+	jw_init_buffer(&j);
+	jw_object_begin(&j);
+	coro_cpu_put(s->source.cpu, &j);
+	jw_object_end(&j);
+	snapshots_answer(s, ticket, &j);
 }
 
 /* ---- requests ------------------------------------------------------------------- */
@@ -362,6 +375,10 @@ static void snapshots_handle(void *ctx, uint64_t ticket, const char *request)
 
 	if (!strcmp(request, "status")) {
 		answer_status(s, ticket);
+		return;
+	}
+	if (!strcmp(request, "cpu")) {
+		answer_cpu(s, ticket);
 		return;
 	}
 	if (strncmp(request, "snapshot", 8) != 0 ||

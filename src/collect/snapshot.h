@@ -25,6 +25,8 @@
 #include "collect/tickclock.h"
 
 /* Data sources of a snapshot. */
+struct coro_cpu;
+
 struct snapshot_source {
 	const struct collector_config *config;
 	const struct record *record; /* owner of the flight recorder */
@@ -36,6 +38,7 @@ struct snapshot_source {
 	/* Fill in everything of a result that is known before the files are written. */
 	void (*tell)(void *collector, struct collector_result *result);
 	void *collector;
+	const struct coro_cpu *cpu; /* off: processor time is not measured */
 };
 
 /* Result of one snapshot. */

@@ -25,7 +25,9 @@ int switch_recorder_open_child(struct switch_recorder *s, struct err *err)
 	if (switch_records_open_child(&s->records, err) < 0)
 		return err->code;
 	s->is_open = true;
+	coro_cpu_open(&s->cpu);
 	s->start_ns = clock_now_ns();
+	coro_cpu_forget(&s->cpu, s->start_ns);
 	return 0;
 }
 
@@ -35,7 +37,9 @@ int switch_recorder_open_process(struct switch_recorder *s, pid_t pid, struct er
 	if (switch_records_open_process(&s->records, pid, err) < 0)
 		return err->code;
 	s->is_open = true;
+	coro_cpu_open(&s->cpu);
 	s->start_ns = clock_now_ns();
+	coro_cpu_forget(&s->cpu, s->start_ns);
 	return 0;
 }
 
@@ -92,6 +96,7 @@ static void write_part(struct switch_recorder *s, const struct switch_record *r,
 					    .state = state,
 				    });
 	s->nr_written++;
+	coro_cpu_wait(&s->cpu, r->tid, from, to, !strcmp(state, TRACE_SWITCH_BLOCKED));
 }
 
 /* The thread has a processor again at the time of @r. */
@@ -123,6 +128,8 @@ static void write_loss(struct switch_recorder *s, const struct switch_record *r)
 					    .state = TRACE_SWITCH_LOST,
 				    });
 	s->nr_lost += r->lost;
+	/* What was running meanwhile is not measured. */
+	coro_cpu_forget(&s->cpu, r->to_ts);
 }
 
 /* One of a pair may be missing: what was open before a loss is not known. */
@@ -239,6 +246,7 @@ static void recorder_read(struct switch_recorder *s, uint64_t now_ns, uint64_t l
 	switch_records_read(&s->records, batch_take, s);
 	if (s->nr)
 		batch_write(s, now_ns - late_ns);
+	coro_cpu_settle(&s->cpu, now_ns - late_ns);
 	if (!s->is_short)
 		return;
 	s->is_short = false;
@@ -290,6 +298,7 @@ void switch_recorder_close(struct switch_recorder *s)
 	if (!s->is_open)
 		return;
 	switch_records_close(&s->records);
+	coro_cpu_close(&s->cpu);
 	forget_outs(s);
 	free(s->batch);
 	*s = (struct switch_recorder){ 0 };

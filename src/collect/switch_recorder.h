@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/u64map.h"
+#include "collect/coro_cpu.h"
 #include "collect/wake_socket.h"
 #include "process/switch_records.h"
 #include "trace/trace_writer.h"
@@ -38,6 +39,7 @@ struct switch_recorder {
 	struct u64map wakes; /* tid to the time at which it was woken, since then or just before */
 	uint64_t nr_written, nr_lost;
 	uint64_t start_ns;
+	struct coro_cpu cpu; /* sums per coroutine */
 };
 
 /* Before the program is started. */

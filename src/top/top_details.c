@@ -105,6 +105,25 @@ static void top_draw_put_life(struct paper *out, struct top *t, const struct top
 			  co->lost ? ", lost " : "", co->lost ? text_count(b, co->lost) : "");
 }
 
+/* Nothing if processor time is not measured. */
+static void top_draw_put_cpu(struct paper *out, struct top *t, const struct top_row *row)
+{
+	char on[TEXT_SIZE], ready[TEXT_SIZE], blocked[TEXT_SIZE], nr[TEXT_SIZE];
+
+	if (!t->picture.has_cpu)
+		return;
+	if (row->cpu.slices)
+		top_draw_put_line(
+			out,
+			"  ran       %s on a processor, %s waiting for one, %s blocked in "
+			"the kernel (%s slices)",
+			text_duration(on, row->cpu.on_ns), text_duration(ready, row->cpu.ready_ns),
+			text_duration(blocked, row->cpu.blocked_ns),
+			text_count(nr, row->cpu.slices));
+	else
+		top_draw_put_line(out, "  ran       processor time is not measured yet");
+}
+
 /* The chain of parents, as far as they are alive. */
 static void top_draw_put_chain(struct paper *out, struct top *t, const struct top_row *row)
 {
@@ -203,6 +222,7 @@ void top_draw_details(struct top *t, int top, int height, int width)
 	}
 	top_draw_put_state(&out, t, row);
 	top_draw_put_life(&out, t, row);
+	top_draw_put_cpu(&out, t, row);
 	top_draw_put_chain(&out, t, row);
 	top_draw_put_events(&out, t, row->c);
 	limit_scroll(t, &out);
@@ -224,6 +244,7 @@ void top_draw_help(struct top *t, int top, int height, int width)
 		" ",
 		"AGE   since when it is in its state    RATE/s   suspends and resumes a second",
 		"ready: woken, and not seen to run since    THREAD  where it ran last, if recently",
+		"ON CPU READY BLOCKED  where the time of its slices went (run --cpu)",
 		"behind: records that the collector has not read yet    lost ?: it does not answer",
 	};
 	struct paper out = { t, top, height, width, 0 };

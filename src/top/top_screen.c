@@ -233,6 +233,9 @@ enum column {
 	COL_AGE,
 	COL_RATE,
 	COL_THREAD,
+	COL_ON,
+	COL_WAITS,
+	COL_BLOCKED,
 	COL_NAME,
 	COL_SITE,
 	COL_WHY,
@@ -243,18 +246,23 @@ struct screen_columns {
 	int at[NR_COLUMNS], width[NR_COLUMNS]; /* 0: not shown */
 };
 
-/* On a narrow screen, omit columns in this order: thread, rate, why, name. */
-static void top_lay_out(struct screen_columns *c, int width)
+/*
+ * On a narrow screen, omit columns in this order: processor time (if it is measured), thread, rate,
+ * why, name.
+ */
+static void top_lay_out(struct screen_columns *c, int width, bool has_cpu)
 {
 	static const int fixed[NR_COLUMNS] = {
-		[COL_ID] = 8, [COL_STATE] = 9, [COL_AGE] = 10, [COL_RATE] = 9, [COL_THREAD] = 8
+		[COL_ID] = 8,     [COL_STATE] = 9, [COL_AGE] = 10,   [COL_RATE] = 9,
+		[COL_THREAD] = 8, [COL_ON] = 10,   [COL_WAITS] = 10, [COL_BLOCKED] = 10
 	};
 	bool has[NR_COLUMNS];
 	int i, left, at = 0, flexible;
 
 	for (i = 0; i < NR_COLUMNS; i++)
 		has[i] = true;
-	has[COL_THREAD] = width >= 92;
+	has[COL_ON] = has[COL_WAITS] = has[COL_BLOCKED] = has_cpu && width >= 106;
+	has[COL_THREAD] = width >= (has[COL_ON] ? 125 : 92);
 	has[COL_RATE] = width >= 78;
 	has[COL_WHY] = width >= 64;
 	has[COL_NAME] = width >= 52;
@@ -278,12 +286,13 @@ static void top_lay_out(struct screen_columns *c, int width)
 
 static void draw_titles(struct top *t, const struct screen_columns *c, int y, int width)
 {
-	static const char *const titles[NR_COLUMNS] = { "      ID",  "STATE",    "       AGE",
-							"   RATE/s", "  THREAD", "NAME",
-							"WHERE",     "WHY" };
+	static const char *const titles[NR_COLUMNS] = { "      ID",   "STATE",      "       AGE",
+							"   RATE/s",  "  THREAD",   "    ON CPU",
+							"     READY", "   BLOCKED", "NAME",
+							"WHERE",      "WHY" };
 	static const enum top_sort sorts[NR_COLUMNS] = {
-		TOP_BY_ID,     NR_TOP_SORTS, TOP_BY_AGE,  TOP_BY_RATE,
-		TOP_BY_THREAD, TOP_BY_NAME,  TOP_BY_SITE, NR_TOP_SORTS,
+		TOP_BY_ID,    NR_TOP_SORTS, TOP_BY_AGE,  TOP_BY_RATE, TOP_BY_THREAD, NR_TOP_SORTS,
+		NR_TOP_SORTS, NR_TOP_SORTS, TOP_BY_NAME, TOP_BY_SITE, NR_TOP_SORTS,
 	};
 	int i;
 
@@ -296,6 +305,19 @@ static void draw_titles(struct top *t, const struct screen_columns *c, int y, in
 		ncursesw.attroff(A_BOLD | A_UNDERLINE);
 	}
 	ncursesw.attroff(A_REVERSE);
+}
+
+/* Times of its slices so far; a dash: not measured. */
+static void draw_cpu(struct top *t, const struct screen_columns *c, int y,
+		     const struct top_cpu *cpu)
+{
+	const uint64_t values[] = { cpu->on_ns, cpu->ready_ns, cpu->blocked_ns };
+	char text[TEXT_SIZE];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		top_putf(t, y, c->at[COL_ON + i], c->width[COL_ON + i], "%10s",
+			 cpu->slices ? text_duration(text, values[i]) : "-");
 }
 
 static void draw_row(struct top *t, const struct screen_columns *c, int y,
@@ -320,6 +342,7 @@ static void draw_row(struct top *t, const struct screen_columns *c, int y,
 	top_putf(t, y, c->at[COL_RATE], c->width[COL_RATE], "%9s", rate_text(text, row->rate));
 	if (co->tid)
 		top_putf(t, y, c->at[COL_THREAD], c->width[COL_THREAD], "%8" PRIu64, co->tid);
+	draw_cpu(t, c, y, &row->cpu);
 	top_put(t, y, c->at[COL_NAME], c->width[COL_NAME], co->name);
 	top_put(t, y, c->at[COL_SITE], c->width[COL_SITE],
 		top_row_place(row, &t->picture, &t->places));
@@ -341,7 +364,7 @@ static void draw_list(struct top *t, int top, int height, int width)
 	struct screen_columns c;
 	int y;
 
-	top_lay_out(&c, width);
+	top_lay_out(&c, width, t->picture.has_cpu);
 	draw_titles(t, &c, top, width);
 	for (y = 0; y < height - 1 && t->first + (size_t)y < t->rows.nr; y++) {
 		size_t at = t->first + (size_t)y;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/u64map.h"
 #include "collect/region_list.h"
 #include "collect/collector_client.h"
 
@@ -128,7 +129,7 @@ static int make_rows(struct top_source *s, struct top_picture *p, struct err *er
 
 		if (state == TRACE_STATE_SUSPENDED && c->woken_ts)
 			state = TRACE_STATE_READY;
-		p->rows[i] = (struct top_row){ c, state, rate_of(s, p, c) };
+		p->rows[i] = (struct top_row){ .c = c, .state = state, .rate = rate_of(s, p, c) };
 		p->by_state[state]++;
 	}
 	return 0;
@@ -145,6 +146,54 @@ static void ask_collector(struct top_source *s, struct top_picture *p)
 		s->status = status;
 	}
 	p->status = json_incref(s->status);
+}
+
+/* Row of the picture by id, plus 1. */
+static bool index_rows(const struct top_picture *p, struct u64map *map)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		if (u64map_put(map, p->rows[i].c->co.probe_id, i + 1) < 0)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t cpu_value(const json_t *entry, size_t i)
+{
+	json_int_t value = json_integer_value(json_array_get(entry, i));
+
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+/* One that is new, or has ended meanwhile, has no entry. */
+static void ask_cpu(struct top_source *s, struct top_picture *p)
+{
+	struct err ignored = { 0 };
+	struct u64map map = { 0 };
+	json_t *answer, *list;
+	size_t i, nr;
+
+	p->has_cpu = json_is_true(json_object_get(p->status, "cpu"));
+	answer = p->has_cpu ? running_ask(s->region, "cpu", ASK_MS, &ignored) : NULL;
+	list = json_object_get(answer, "cpu");
+	nr = list && index_rows(p, &map) ? json_array_size(list) : 0;
+	for (i = 0; i < nr; i++) {
+		const json_t *entry = json_array_get(list, i);
+		uint64_t number, away = cpu_value(entry, 3) + cpu_value(entry, 4);
+
+		if (!u64map_get(&map, cpu_value(entry, 0), &number))
+			continue;
+		p->rows[number - 1].cpu = (struct top_cpu){
+			.slices = cpu_value(entry, 1),
+			.on_ns = cpu_value(entry, 2) > away ? cpu_value(entry, 2) - away : 0,
+			.ready_ns = cpu_value(entry, 3),
+			.blocked_ns = cpu_value(entry, 4),
+		};
+	}
+	u64map_release(&map);
+	json_decref(answer);
 }
 
 /* Without the collector's answer: sums over lanes and live coroutines, without those destroyed. */
@@ -223,10 +272,12 @@ int top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of, s
 	}
 	p->moment = recover_moment(&p->r);
 	/* A collector that exits removes the coroutines from the region: discard such a picture. */
-	if (!region_is_live(s->fd))
+	if (!region_is_live(s->fd)) {
 		refuse_dead(s->region, err);
-	else if (make_rows(s, p, err) == 0)
+	} else if (make_rows(s, p, err) == 0) {
 		top_compute(s, p);
+		ask_cpu(s, p);
+	}
 	if (err->code)
 		top_picture_release(p);
 	return err->code;

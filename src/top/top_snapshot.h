@@ -18,10 +18,16 @@
 #include "base/err.h"
 #include "collect/region_inspect.h"
 
+/* Of the slices that were measured (`run --cpu`); slices is 0: none was. */
+struct top_cpu {
+	uint64_t slices, on_ns, ready_ns, blocked_ns;
+};
+
 struct top_row {
 	const struct recover_coroutine *c;
 	uint8_t state; /* enum trace_state; woken and not yet running is READY */
 	double rate;   /* transitions per second, since the previous picture or since creation */
+	struct top_cpu cpu;
 };
 
 /* All zero: no picture. */
@@ -41,6 +47,7 @@ struct top_picture {
 	uint64_t lost;
 	double event_rate, birth_rate; /* per second */
 	json_t *status;                /* the collector's last answer; NULL: none so far */
+	bool has_cpu;                  /* processor time is measured */
 };
 
 /* State of a coroutine or station in the previous picture. */

@@ -18,9 +18,9 @@ def screen(dir, **kwargs):
         s.close()
 
 
-def stuck(dir):
+def stuck(dir, *options):
     """A program with a coroutine in every state, and its collector."""
-    p = popen(TOOL, "run", "-q", "-o", os.path.join(dir, "stuck.jsonl"), "--", FLIGHT_TARGET, "stuck", env=ENV)
+    p = popen(TOOL, "run", "-q", *options, "-o", os.path.join(dir, "stuck.jsonl"), "--", FLIGHT_TARGET, "stuck", env=ENV)
     contains(p.stdout.readline(), "ready")
     return p
 
@@ -33,6 +33,34 @@ def top_json(p, *options):
 
 def region_of(p):
     return top_json(p)["region"]
+
+
+@test
+def processor_time_has_columns_if_it_is_measured(dir):
+    p = stuck(dir, "--cpu")
+    wait_until(lambda: any("cpu" in c for c in top_json(p)["coroutines"]), "processor time of a slice")
+    for c in top_json(p)["coroutines"]:
+        if "cpu" in c:
+            assert c["cpu"]["slices"] > 0 and c["cpu"]["on_ns"] > 0, c
+        else:
+            assert c["state"] in ("new", "running"), c
+    with screen(dir, width=150) as s:
+        s.run(TOOL, "top", "-p", p.pid)
+        s.wait("ON CPU", "READY", "BLOCKED", "reader")
+        s.keys("Enter")
+        s.wait("on a processor", "blocked in the kernel")
+        s.keys("q")
+
+
+@test
+def without_processor_time_there_is_no_word_of_it(dir):
+    p = stuck(dir)
+    assert not any("cpu" in c for c in top_json(p)["coroutines"])
+    with screen(dir, width=150) as s:
+        s.run(TOOL, "top", "-p", p.pid)
+        text = s.wait("THREAD", "reader")
+        assert "ON CPU" not in text and "BLOCKED" not in text, text
+        s.keys("q")
 
 
 # ---- one picture ---------------------------------------------------------------------

@@ -231,7 +231,7 @@ def main():
     preemption_by_a_neighbour_is_told_from_waiting()
     wake_ups_divide_waits()
     without_wake_ups_the_summary_says_so()
-    if "thread" not in os.environ.get("SANITIZE", ""):  # its shadow memory hides the SDK's request block
+    if "thread" not in os.environ.get("SANITIZE", ""):  # it reports the first use of a mapping that another thread made
         a_running_program_is_recorded_from_the_attach_on()
     viewers_and_tables_have_them()
     the_page_splits_each_slice()

@@ -121,12 +121,51 @@ def top_shows_each_coroutine(n, w, moment):
             n.equal(f"coroutines[{i}].tid", co["tid"])
 
 
+def slices_of_trace(path, before):
+    """(tid, from, to) of finished slices, by coroutine; and waits of threads."""
+    slices, begin, waits = {}, {}, []
+    with open(path, encoding="utf-8") as f:
+        for e in map(json.loads, f):
+            if e["is_active"]:
+                begin[e["probe_id"]] = e
+            elif e["probe_id"] in begin and e["ts"] < before:
+                b = begin.pop(e["probe_id"])
+                slices.setdefault(e["probe_id"], []).append((b["tid"] if b["tid"] == e["tid"] else 0, b["ts"], e["ts"]))
+    with open(path + ".meta", encoding="utf-8") as f:
+        waits = [l for l in map(json.loads, f) if l["type"] == "switch" and l["tid"]]
+    return slices, waits
+
+
+@check
+def top_measures_processor_time(n, w, moment):
+    """By the trace, which is complete now: after the last slice nothing ran before the moment."""
+    slices, waits = slices_of_trace(w.trace, moment.before)
+    for i, row in enumerate(n.output["coroutines"]):
+        ours = [s for s in slices.get(row["id"], []) if s[0]]
+        if not ours:
+            assert "cpu" not in row, row
+            continue
+        away = {"blocked": 0, "preempted": 0, "ready": 0}
+        for tid, begin, end in ours:
+            for l in waits:
+                if l["tid"] == tid:
+                    away[l["state"]] += max(0, min(l["to_ts"], end) - max(l["from_ts"], begin))
+        ready = away["preempted"] + away["ready"]
+        n.equal(f"coroutines[{i}].cpu.slices", len(ours))
+        n.equal(f"coroutines[{i}].cpu.ready_ns", ready)
+        n.equal(f"coroutines[{i}].cpu.blocked_ns", away["blocked"])
+        n.equal(f"coroutines[{i}].cpu.on_ns", sum(e - b for _, b, e in ours) - ready - away["blocked"])
+
+
 def check_top(w):
+    time.sleep(0.1)  # context switches are read 50 times a second
     moment = Moment("top", "--once", "--json", "-p", w.tool.pid)
     n = Numbers("top", moment.output)
     top_counts_states_and_events(n, w)
     top_takes_times_and_rates_to_the_moment(n, w, moment)
     top_shows_each_coroutine(n, w, moment)
+    w.end()
+    top_measures_processor_time(n, w, moment)
     n.done()
 
 
@@ -134,10 +173,9 @@ def check_top(w):
 def top_shows_a_running_program_exactly(dir):
     for load in False, True:
         with with_load(load):
-            w = Waiting(dir, program=["rounds=300"])
+            w = Waiting(dir, options=["--cpu"], program=["rounds=300"])
             w.read_by_collector()
             check_top(w)
-            w.end()
 
 
 @test

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* coro_cpu.c - processor time of each coroutine while a program runs (`run --cpu`), for `top`. */
+#include "collect/coro_cpu.h"
+
+#include <stdlib.h>
+
+void coro_cpu_open(struct coro_cpu *c)
+{
+	*c = (struct coro_cpu){ 0 };
+	c->ended = calloc(CORO_CPU_SLICES, sizeof(*c->ended));
+	c->is_on = c->ended != NULL;
+}
+
+void coro_cpu_close(struct coro_cpu *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->nr_threads; i++)
+		free(c->threads[i].waits);
+	free(c->threads);
+	free(c->rows);
+	free(c->ended);
+	u64map_release(&c->numbers);
+	u64map_release(&c->tids);
+	*c = (struct coro_cpu){ 0 };
+}
+
+/* ---- rows ------------------------------------------------------------------ */
+
+/* Index of a free row plus 1; 0: there is none. */
+static size_t row_take(struct coro_cpu *c)
+{
+	struct coro_cpu_row *rows;
+	size_t room = c->room ? 2 * c->room : 256, number = c->free;
+
+	if (number) {
+		c->free = (size_t)c->rows[number - 1].tid;
+		return number;
+	}
+	if (c->nr == c->room) {
+		rows = room <= CORO_CPU_ROWS ? reallocarray(c->rows, room, sizeof(*rows)) : NULL;
+		if (!rows)
+			return 0;
+		c->rows = rows;
+		c->room = room;
+	}
+	return ++c->nr;
+}
+
+/* NULL: no room; such a coroutine is not measured. */
+static struct coro_cpu_row *row_enter(struct coro_cpu *c, uint64_t id)
+{
+	uint64_t *number = u64map_at(&c->numbers, id);
+
+	if (!number)
+		return NULL;
+	if (!*number) {
+		*number = row_take(c);
+		if (!*number) {
+			u64map_remove(&c->numbers, id);
+			return NULL;
+		}
+		c->rows[*number - 1] = (struct coro_cpu_row){ .id = id };
+	}
+	return &c->rows[*number - 1];
+}
+
+static struct coro_cpu_row *row_find(const struct coro_cpu *c, uint64_t id)
+{
+	uint64_t number;
+
+	return u64map_get(&c->numbers, id, &number) && number ? &c->rows[number - 1] : NULL;
+}
+
+static void row_free(struct coro_cpu *c, uint64_t id)
+{
+	struct coro_cpu_row *row = row_find(c, id);
+
+	if (!row)
+		return;
+	u64map_remove(&c->numbers, id);
+	*row = (struct coro_cpu_row){ .tid = c->free };
+	c->free = (size_t)(row - c->rows) + 1;
+}
+
+/* ---- slices ---------------------------------------------------------------- */
+
+static void slice_enqueue(struct coro_cpu *c, const struct coro_cpu_slice *slice)
+{
+	if (c->nr_ended == CORO_CPU_SLICES) {
+		/* The oldest one is not measured. */
+		if (c->ended[c->first].is_last)
+			row_free(c, c->ended[c->first].id);
+		c->first = (c->first + 1) % CORO_CPU_SLICES;
+		c->nr_ended--;
+	}
+	c->ended[(c->first + c->nr_ended++) % CORO_CPU_SLICES] = *slice;
+}
+
+void coro_cpu_event(struct coro_cpu *c, const struct trace_event *ev)
+{
+	bool is_gone = ev->kind == TRACE_END || ev->kind == TRACE_DESTROY;
+	struct coro_cpu_row *row;
+
+	if (!c->is_on || (!trace_is_transition(ev) && !is_gone))
+		return;
+	if (ev->kind == TRACE_RESUME) {
+		row = row_enter(c, ev->probe_id);
+		if (row) {
+			row->resumed_ts = ev->ts;
+			row->tid = ev->tid;
+		}
+		return;
+	}
+	row = row_find(c, ev->probe_id);
+	if (!row || (!row->resumed_ts && !is_gone))
+		return;
+	slice_enqueue(c, &(struct coro_cpu_slice){
+				 .id = ev->probe_id,
+				 /* One that changed its thread has no time of one thread. */
+				 .tid = row->resumed_ts && row->tid == ev->tid ? ev->tid : 0,
+				 .from_ts = row->resumed_ts,
+				 .to_ts = ev->ts,
+				 .is_last = is_gone,
+			 });
+	row->resumed_ts = 0;
+}
+
+/* ---- waits ----------------------------------------------------------------- */
+
+static struct coro_cpu_thread *thread_enter(struct coro_cpu *c, uint64_t tid)
+{
+	uint64_t *number = u64map_at(&c->tids, tid);
+	size_t room = c->threads_room ? 2 * c->threads_room : 16;
+	struct coro_cpu_thread *threads;
+
+	if (!number)
+		return NULL;
+	if (!*number) {
+		if (c->nr_threads == c->threads_room) {
+			threads = reallocarray(c->threads, room, sizeof(*threads));
+			if (!threads)
+				return NULL;
+			c->threads = threads;
+			c->threads_room = room;
+		}
+		c->threads[c->nr_threads++] = (struct coro_cpu_thread){ 0 };
+		*number = c->nr_threads;
+	}
+	return &c->threads[*number - 1];
+}
+
+void coro_cpu_wait(struct coro_cpu *c, uint64_t tid, uint64_t from_ts, uint64_t to_ts,
+		   bool is_blocked)
+{
+	struct coro_cpu_thread *t = c->is_on ? thread_enter(c, tid) : NULL;
+	uint32_t room;
+
+	if (!t)
+		return;
+	if (t->nr == t->room && t->room < CORO_CPU_WAITS) {
+		struct coro_cpu_wait *waits;
+
+		room = t->room ? 2 * t->room : 64;
+		waits = reallocarray(t->waits, room, sizeof(*waits));
+		if (!waits && !t->room)
+			return;
+		t->waits = waits ? waits : t->waits;
+		t->room = waits ? room : t->room;
+	}
+	t->waits[t->nr % t->room] = (struct coro_cpu_wait){ from_ts, to_ts, is_blocked };
+	/* Once the ring is full, nr grows beyond its room; the order is that of nr modulo room. */
+	t->nr++;
+	if (t->nr == 2 * CORO_CPU_WAITS)
+		t->nr -= CORO_CPU_WAITS;
+}
+
+/* Add the waits of the thread in the slice; false if older ones are not kept any more. */
+static bool slice_add_waits(const struct coro_cpu_thread *t, const struct coro_cpu_slice *s,
+			    struct coro_cpu_row *sums)
+{
+	uint32_t kept = t->nr < t->room ? t->nr : t->room, i;
+
+	for (i = 1; i <= kept; i++) {
+		const struct coro_cpu_wait *w = &t->waits[(t->nr - i) % t->room];
+		uint64_t from = w->from_ts > s->from_ts ? w->from_ts : s->from_ts;
+		uint64_t to = w->to_ts < s->to_ts ? w->to_ts : s->to_ts;
+
+		if (w->to_ts <= s->from_ts)
+			return true;
+		if (to > from && w->is_blocked)
+			sums->blocked_ns += to - from;
+		else if (to > from)
+			sums->queued_ns += to - from;
+	}
+	return t->nr <= t->room;
+}
+
+static void slice_settle(struct coro_cpu *c, const struct coro_cpu_slice *s)
+{
+	struct coro_cpu_row *row = row_find(c, s->id), sums = { 0 };
+	uint64_t number;
+
+	if (!row || !s->tid || s->to_ts < s->from_ts || s->from_ts < c->since_ts)
+		return;
+	if (u64map_get(&c->tids, s->tid, &number) && number &&
+	    !slice_add_waits(&c->threads[number - 1], s, &sums))
+		return;
+	row->slices++;
+	row->ns += s->to_ts - s->from_ts;
+	row->queued_ns += sums.queued_ns;
+	row->blocked_ns += sums.blocked_ns;
+}
+
+void coro_cpu_forget(struct coro_cpu *c, uint64_t until_ts)
+{
+	c->since_ts = until_ts > c->since_ts ? until_ts : c->since_ts;
+}
+
+void coro_cpu_settle(struct coro_cpu *c, uint64_t until_ns)
+{
+	while (c->nr_ended && c->ended[c->first].to_ts < until_ns) {
+		slice_settle(c, &c->ended[c->first]);
+		if (c->ended[c->first].is_last)
+			row_free(c, c->ended[c->first].id);
+		c->first = (c->first + 1) % CORO_CPU_SLICES;
+		c->nr_ended--;
+	}
+}
+
+/* ---- answers --------------------------------------------------------------- */
+
+static int row_compare(const void *a, const void *b)
+{
+	const struct coro_cpu_row *x = *(const struct coro_cpu_row *const *)a;
+	const struct coro_cpu_row *y = *(const struct coro_cpu_row *const *)b;
+
+	return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+static void row_put(const struct coro_cpu_row *row, struct json_writer *j)
+{
+	jw_array_begin(j);
+	jw_u64(j, row->id);
+	jw_u64(j, row->slices);
+	jw_u64(j, row->ns);
+	jw_u64(j, row->queued_ns);
+	jw_u64(j, row->blocked_ns);
+	jw_array_end(j);
+}
+
+void coro_cpu_put(const struct coro_cpu *c, struct json_writer *j)
+{
+	const struct coro_cpu_row **list = c->is_on ? calloc(c->nr + 1, sizeof(*list)) : NULL;
+	size_t i, nr = 0;
+
+	if (!list) {
+		jw_field_null(j, "cpu");
+		return;
+	}
+	for (i = 0; i < c->nr; i++) {
+		if (c->rows[i].id && c->rows[i].slices)
+			list[nr++] = &c->rows[i];
+	}
+	if (nr > CORO_CPU_TOLD)
+		qsort(list, nr, sizeof(*list), row_compare);
+	jw_key(j, "cpu");
+	jw_array_begin(j);
+	for (i = 0; i < nr && i < CORO_CPU_TOLD; i++)
+		row_put(list[i], j);
+	jw_array_end(j);
+	jw_field_u64(j, "cpu_omitted", nr - i);
+	free(list);
+}
