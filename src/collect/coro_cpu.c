@@ -28,7 +28,7 @@ void coro_cpu_close(struct coro_cpu *c)
 /* ---- rows ------------------------------------------------------------------ */
 
 /* Index of a free row plus 1; 0: there is none. */
-static size_t row_take(struct coro_cpu *c)
+static size_t cpu_row_take(struct coro_cpu *c)
 {
 	struct coro_cpu_row *rows;
 	size_t room = c->room ? 2 * c->room : 256, number = c->free;
@@ -48,14 +48,14 @@ static size_t row_take(struct coro_cpu *c)
 }
 
 /* NULL: no room; such a coroutine is not measured. */
-static struct coro_cpu_row *row_enter(struct coro_cpu *c, uint64_t id)
+static struct coro_cpu_row *cpu_row_enter(struct coro_cpu *c, uint64_t id)
 {
 	uint64_t *number = u64map_at(&c->numbers, id);
 
 	if (!number)
 		return NULL;
 	if (!*number) {
-		*number = row_take(c);
+		*number = cpu_row_take(c);
 		if (!*number) {
 			u64map_remove(&c->numbers, id);
 			return NULL;
@@ -65,16 +65,16 @@ static struct coro_cpu_row *row_enter(struct coro_cpu *c, uint64_t id)
 	return &c->rows[*number - 1];
 }
 
-static struct coro_cpu_row *row_find(const struct coro_cpu *c, uint64_t id)
+static struct coro_cpu_row *cpu_row_find(const struct coro_cpu *c, uint64_t id)
 {
 	uint64_t number;
 
 	return u64map_get(&c->numbers, id, &number) && number ? &c->rows[number - 1] : NULL;
 }
 
-static void row_free(struct coro_cpu *c, uint64_t id)
+static void cpu_row_free(struct coro_cpu *c, uint64_t id)
 {
-	struct coro_cpu_row *row = row_find(c, id);
+	struct coro_cpu_row *row = cpu_row_find(c, id);
 
 	if (!row)
 		return;
@@ -85,12 +85,12 @@ static void row_free(struct coro_cpu *c, uint64_t id)
 
 /* ---- slices ---------------------------------------------------------------- */
 
-static void slice_enqueue(struct coro_cpu *c, const struct coro_cpu_slice *slice)
+static void cpu_slice_enqueue(struct coro_cpu *c, const struct coro_cpu_slice *slice)
 {
 	if (c->nr_ended == CORO_CPU_SLICES) {
 		/* The oldest one is not measured. */
 		if (c->ended[c->first].is_last)
-			row_free(c, c->ended[c->first].id);
+			cpu_row_free(c, c->ended[c->first].id);
 		c->first = (c->first + 1) % CORO_CPU_SLICES;
 		c->nr_ended--;
 	}
@@ -105,30 +105,30 @@ void coro_cpu_event(struct coro_cpu *c, const struct trace_event *ev)
 	if (!c->is_on || (!trace_is_transition(ev) && !is_gone))
 		return;
 	if (ev->kind == TRACE_RESUME) {
-		row = row_enter(c, ev->probe_id);
+		row = cpu_row_enter(c, ev->probe_id);
 		if (row) {
 			row->resumed_ts = ev->ts;
 			row->tid = ev->tid;
 		}
 		return;
 	}
-	row = row_find(c, ev->probe_id);
+	row = cpu_row_find(c, ev->probe_id);
 	if (!row || (!row->resumed_ts && !is_gone))
 		return;
-	slice_enqueue(c, &(struct coro_cpu_slice){
-				 .id = ev->probe_id,
-				 /* One that changed its thread has no time of one thread. */
-				 .tid = row->resumed_ts && row->tid == ev->tid ? ev->tid : 0,
-				 .from_ts = row->resumed_ts,
-				 .to_ts = ev->ts,
-				 .is_last = is_gone,
-			 });
+	cpu_slice_enqueue(c, &(struct coro_cpu_slice){
+				     .id = ev->probe_id,
+				     /* One that changed its thread has no time of one thread. */
+				     .tid = row->resumed_ts && row->tid == ev->tid ? ev->tid : 0,
+				     .from_ts = row->resumed_ts,
+				     .to_ts = ev->ts,
+				     .is_last = is_gone,
+			     });
 	row->resumed_ts = 0;
 }
 
 /* ---- waits ----------------------------------------------------------------- */
 
-static struct coro_cpu_thread *thread_enter(struct coro_cpu *c, uint64_t tid)
+static struct coro_cpu_thread *cpu_waits_enter(struct coro_cpu *c, uint64_t tid)
 {
 	uint64_t *number = u64map_at(&c->tids, tid);
 	size_t room = c->threads_room ? 2 * c->threads_room : 16;
@@ -153,7 +153,7 @@ static struct coro_cpu_thread *thread_enter(struct coro_cpu *c, uint64_t tid)
 void coro_cpu_wait(struct coro_cpu *c, uint64_t tid, uint64_t from_ts, uint64_t to_ts,
 		   bool is_blocked)
 {
-	struct coro_cpu_thread *t = c->is_on ? thread_enter(c, tid) : NULL;
+	struct coro_cpu_thread *t = c->is_on ? cpu_waits_enter(c, tid) : NULL;
 	uint32_t room;
 
 	if (!t)
@@ -176,8 +176,8 @@ void coro_cpu_wait(struct coro_cpu *c, uint64_t tid, uint64_t from_ts, uint64_t 
 }
 
 /* Add the waits of the thread in the slice; false if older ones are not kept any more. */
-static bool slice_add_waits(const struct coro_cpu_thread *t, const struct coro_cpu_slice *s,
-			    struct coro_cpu_row *sums)
+static bool cpu_slice_add_waits(const struct coro_cpu_thread *t, const struct coro_cpu_slice *s,
+				struct coro_cpu_row *sums)
 {
 	uint32_t kept = t->nr < t->room ? t->nr : t->room, i;
 
@@ -196,15 +196,15 @@ static bool slice_add_waits(const struct coro_cpu_thread *t, const struct coro_c
 	return t->nr <= t->room;
 }
 
-static void slice_settle(struct coro_cpu *c, const struct coro_cpu_slice *s)
+static void cpu_slice_settle(struct coro_cpu *c, const struct coro_cpu_slice *s)
 {
-	struct coro_cpu_row *row = row_find(c, s->id), sums = { 0 };
+	struct coro_cpu_row *row = cpu_row_find(c, s->id), sums = { 0 };
 	uint64_t number;
 
 	if (!row || !s->tid || s->to_ts < s->from_ts || s->from_ts < c->since_ts)
 		return;
 	if (u64map_get(&c->tids, s->tid, &number) && number &&
-	    !slice_add_waits(&c->threads[number - 1], s, &sums))
+	    !cpu_slice_add_waits(&c->threads[number - 1], s, &sums))
 		return;
 	row->slices++;
 	row->ns += s->to_ts - s->from_ts;
@@ -220,9 +220,9 @@ void coro_cpu_forget(struct coro_cpu *c, uint64_t until_ts)
 void coro_cpu_settle(struct coro_cpu *c, uint64_t until_ns)
 {
 	while (c->nr_ended && c->ended[c->first].to_ts < until_ns) {
-		slice_settle(c, &c->ended[c->first]);
+		cpu_slice_settle(c, &c->ended[c->first]);
 		if (c->ended[c->first].is_last)
-			row_free(c, c->ended[c->first].id);
+			cpu_row_free(c, c->ended[c->first].id);
 		c->first = (c->first + 1) % CORO_CPU_SLICES;
 		c->nr_ended--;
 	}
@@ -230,15 +230,16 @@ void coro_cpu_settle(struct coro_cpu *c, uint64_t until_ns)
 
 /* ---- answers --------------------------------------------------------------- */
 
-static int row_compare(const void *a, const void *b)
+/* By measured time, longest first; @a and @b are indexes of rows. */
+static int cpu_row_compare(const void *a, const void *b, void *rows)
 {
-	const struct coro_cpu_row *x = *(const struct coro_cpu_row *const *)a;
-	const struct coro_cpu_row *y = *(const struct coro_cpu_row *const *)b;
+	const struct coro_cpu_row *x = (struct coro_cpu_row *)rows + *(const uint32_t *)a;
+	const struct coro_cpu_row *y = (struct coro_cpu_row *)rows + *(const uint32_t *)b;
 
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
-static void row_put(const struct coro_cpu_row *row, struct json_writer *j)
+static void cpu_row_put(const struct coro_cpu_row *row, struct json_writer *j)
 {
 	jw_array_begin(j);
 	jw_u64(j, row->id);
@@ -251,7 +252,7 @@ static void row_put(const struct coro_cpu_row *row, struct json_writer *j)
 
 void coro_cpu_put(const struct coro_cpu *c, struct json_writer *j)
 {
-	const struct coro_cpu_row **list = c->is_on ? calloc(c->nr + 1, sizeof(*list)) : NULL;
+	uint32_t *list = c->is_on ? calloc(c->nr + 1, sizeof(*list)) : NULL;
 	size_t i, nr = 0;
 
 	if (!list) {
@@ -260,14 +261,14 @@ void coro_cpu_put(const struct coro_cpu *c, struct json_writer *j)
 	}
 	for (i = 0; i < c->nr; i++) {
 		if (c->rows[i].id && c->rows[i].slices)
-			list[nr++] = &c->rows[i];
+			list[nr++] = (uint32_t)i;
 	}
 	if (nr > CORO_CPU_TOLD)
-		qsort(list, nr, sizeof(*list), row_compare);
+		qsort_r(list, nr, sizeof(*list), cpu_row_compare, c->rows);
 	jw_key(j, "cpu");
 	jw_array_begin(j);
 	for (i = 0; i < nr && i < CORO_CPU_TOLD; i++)
-		row_put(list[i], j);
+		cpu_row_put(&c->rows[list[i]], j);
 	jw_array_end(j);
 	jw_field_u64(j, "cpu_omitted", nr - i);
 	free(list);

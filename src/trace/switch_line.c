@@ -6,17 +6,9 @@
 
 #include "base/fmt.h"
 
-static char *line_put_text(char *to, const char *text)
-{
-	size_t size = strlen(text);
-
-	memcpy(to, text, size);
-	return to + size;
-}
-
 static char *line_put_member(char *to, const char *key, uint64_t value)
 {
-	return fmt_u64(line_put_text(to, key), value);
+	return fmt_u64(stpcpy(to, key), value);
 }
 
 /* States that need no escape, and no other members. */
@@ -38,8 +30,8 @@ size_t switch_line_put(char line[SWITCH_LINE_SIZE], const struct trace_switch *s
 	to = line_put_member(to, ",\"from_ts\":", s->from_ts);
 	to = line_put_member(to, ",\"to_ts\":", s->to_ts);
 	to = line_put_member(to, ",\"cpu\":", s->cpu);
-	to = line_put_text(to, ",\"state\":\"");
-	to = line_put_text(to, s->state);
-	to = line_put_text(to, "\"}\n");
+	to = stpcpy(to, ",\"state\":\"");
+	to = stpcpy(to, s->state);
+	to = stpcpy(to, "\"}\n");
 	return (size_t)(to - line);
 }
