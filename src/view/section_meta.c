@@ -148,6 +148,7 @@ static void view_put_cpu(struct json_writer *j, const struct view *v)
 	jw_object_begin(j);
 	jw_field_i64(j, "since", view_offset(v, s->since_ts));
 	jw_field_u64(j, "lost", s->nr_lost);
+	jw_field_bool(j, "wakes", s->has_wakes);
 	jw_object_end(j);
 }
 

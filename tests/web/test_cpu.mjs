@@ -30,6 +30,7 @@ function cpuTrace(name, recorded) {
 	const switched = (from, to, state, more = {}) => meta.push({ type: "switch", pid: 7, tid: 9, from_ts: at(from), to_ts: at(to), cpu: 0, state, ...more });
 	if (recorded) {
 		switched(0, 0, "recorded", { tid: 0 });
+		switched(0, 0, "wakes", { tid: 0 });
 		for (const [, waits] of SLICES) for (const [from, to, state] of waits) switched(from, to, state);
 		switched(42, 44, "lost", { tid: 0, lost: 5 });
 		meta.push({ type: "cpu", pid: 7, tid: 9, from_ts: at(5), to_ts: at(9), cpu_ns: 0, queued_ns: 0, state: "blocked", call: "nanosleep" });

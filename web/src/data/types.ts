@@ -76,7 +76,7 @@ export interface Meta {
 	detectors: { name: string; title: string; fault: boolean }[];
 	threads: Thread[];
 	threads_of: number;
-	cpu?: { since: number; lost: number } | null;  // context switches were recorded
+	cpu?: { since: number; lost: number; wakes: boolean } | null;  // context switches were recorded
 	coros: { kept: number; of: number; alive: number };
 	blocks: number;
 	slices: { kept: number; of: number };

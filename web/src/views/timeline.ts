@@ -226,7 +226,10 @@ export class TimelineView implements View {
 	private fillLegend(by: Scene["by"]): void {
 		const item = (swatch: string, words: string, mark = "") => h("span", null, h("i", { class: `lane-swatch ${swatch}` }, mark), words);
 		const states = by === "thread" ? [] : [...["running", "ready", "suspended"].map((state) => item(state, state)), item("found", "has a finding", "▲")];
-		const cpu = this.ctx.trace.meta.cpu ? [item("ready", by === "thread" ? "waits for a processor" : "in a slice: waits for a processor"), item("blocked", "blocked in the kernel")] : [];
+		const { cpu: recorded } = this.ctx.trace.meta;
+		// Without wake-ups the end of a wait is the next switch to a processor.
+		const cpu = recorded ? [item("ready", by === "thread" ? "waits for a processor" : "in a slice: waits for a processor"),
+			item("blocked", recorded.wakes ? "blocked in the kernel" : "blocked in the kernel, or woken and not yet on a processor")] : [];
 		replace(this.legend, ...states, ...cpu);
 		this.legend.hidden = states.length + cpu.length === 0;
 	}
