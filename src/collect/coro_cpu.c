@@ -171,29 +171,53 @@ void coro_cpu_wait(struct coro_cpu *c, uint64_t tid, uint64_t from_ts, uint64_t 
 	t->waits[t->nr % t->room] = (struct coro_cpu_wait){ from_ts, to_ts, is_blocked };
 	/* Once the ring is full, nr grows beyond its room; the order is that of nr modulo room. */
 	t->nr++;
-	if (t->nr == 2 * CORO_CPU_WAITS)
+	if (t->nr == 3 * CORO_CPU_WAITS)
 		t->nr -= CORO_CPU_WAITS;
+}
+
+/* Wait @i of those that are kept, from the oldest one. */
+static const struct coro_cpu_wait *cpu_wait_at(const struct coro_cpu_thread *t, uint32_t kept,
+					       uint32_t i)
+{
+	return &t->waits[(t->nr - kept + i) % t->room];
+}
+
+/* The first of the waits that ends after @ts. */
+static uint32_t cpu_wait_first(const struct coro_cpu_thread *t, uint32_t kept, uint64_t ts)
+{
+	uint32_t low = 0, high = kept;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (cpu_wait_at(t, kept, middle)->to_ts <= ts)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* Add the waits of the thread in the slice; false if older ones are not kept any more. */
 static bool cpu_slice_add_waits(const struct coro_cpu_thread *t, const struct coro_cpu_slice *s,
 				struct coro_cpu_row *sums)
 {
-	uint32_t kept = t->nr < t->room ? t->nr : t->room, i;
+	uint32_t kept = t->nr < t->room ? t->nr : t->room;
+	uint32_t first = cpu_wait_first(t, kept, s->from_ts), i;
 
-	for (i = 1; i <= kept; i++) {
-		const struct coro_cpu_wait *w = &t->waits[(t->nr - i) % t->room];
+	for (i = first; i < kept; i++) {
+		const struct coro_cpu_wait *w = cpu_wait_at(t, kept, i);
 		uint64_t from = w->from_ts > s->from_ts ? w->from_ts : s->from_ts;
 		uint64_t to = w->to_ts < s->to_ts ? w->to_ts : s->to_ts;
 
-		if (w->to_ts <= s->from_ts)
-			return true;
+		if (w->from_ts >= s->to_ts)
+			break;
 		if (to > from && w->is_blocked)
 			sums->blocked_ns += to - from;
 		else if (to > from)
 			sums->queued_ns += to - from;
 	}
-	return t->nr <= t->room;
+	return first > 0 || t->nr <= t->room;
 }
 
 static void cpu_slice_settle(struct coro_cpu *c, const struct coro_cpu_slice *s)
