@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// futures.cpp - threads that wait for futures, and threads that wait in the same system call for something else.
+// futures.cpp - threads that wait for futures, and threads that wait in the same system call for
+// something else.
 #include "tasks.h"
 
 #include <atomic>
@@ -62,7 +63,8 @@ int main()
 		std::this_thread::yield();
 	static std::packaged_task<int()> packed([] { return 1; });
 	start_thread("promise", [f = promised.get_future().share()] { f.wait(); });
-	start_thread("timed", [f = timed.get_future().share()] { f.wait_for(std::chrono::hours(1)); });
+	start_thread("timed",
+		     [f = timed.get_future().share()] { f.wait_for(std::chrono::hours(1)); });
 	start_thread("async", [] { computed.wait(); });
 	start_thread("async_timed", [] { computed.wait_for(std::chrono::hours(1)); });
 	start_thread("packaged", [f = packed.get_future().share()] { f.get(); });
