@@ -10,6 +10,16 @@
 
 #define OUTSIDE_NAME "(outside of all coroutines)"
 
+/* NULL: none, or a message was printed. */
+static const struct blame_coroutine *coroutines_of(const struct mem_sim_result *r, size_t *nr)
+{
+	const struct blame_coroutine *kinds = blame_coroutines(r->blame, nr);
+
+	if (!kinds)
+		message_print("mem sim", "no memory for the coroutines");
+	return *nr ? kinds : NULL;
+}
+
 /* "dir/file.c:12 function" as `report` writes it; text tables omit the directories. */
 static void coroutines_place(const struct blame_await *a, bool is_short, char *buf, size_t size)
 {
@@ -112,13 +122,11 @@ void mem_sim_print_coroutines(struct printer *p, const struct mem_sim_result *r)
 	const struct blame_coroutine *kinds;
 	size_t nr, i;
 
-	kinds = blame_coroutines(r->blame, &nr);
-	if (!kinds)
-		message_print("mem sim", "no memory for the coroutines");
-	if (nr && !p->is_json)
+	kinds = coroutines_of(r, &nr);
+	if (kinds && !p->is_json)
 		coroutines_text(p, r, kinds, nr);
 	print_list(p, "coroutines");
-	for (i = 0; p->is_json && i < nr && i < r->top; i++)
+	for (i = 0; kinds && p->is_json && i < nr && i < r->top; i++)
 		coroutines_json_kind(p, r, &kinds[i]);
 	print_list_end(p);
 	if (r->page_title)
@@ -143,10 +151,8 @@ void mem_sim_csv_coroutines(const struct mem_sim_result *r)
 	char place[1024];
 	size_t nr, i, j;
 
-	kinds = blame_coroutines(r->blame, &nr);
-	if (!kinds)
-		message_print("mem sim", "no memory for the coroutines");
-	for (i = 0; i < nr && i < r->top; i++) {
+	kinds = coroutines_of(r, &nr);
+	for (i = 0; kinds && i < nr && i < r->top; i++) {
 		const struct blame_coroutine *k = &kinds[i];
 
 		coroutines_csv_row(r, "coroutine", k->kind, "", &k->all);

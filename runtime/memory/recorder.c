@@ -141,7 +141,6 @@ static bool recorder_attach(struct crt_thread *t)
 	t->number = 0;
 	t->open = 0;
 	t->generation = crt_session.generation;
-	t->stamp_due = t->running != NULL;
 	if (end_key_made)
 		pthread_setspecific(end_key, t);
 	return true;
@@ -519,6 +518,7 @@ void crt_thread_forget(void)
 	t->cur = CRT_OVER;
 	t->running = running;
 	t->running_id = id;
+	t->stamp_due = running != NULL;
 }
 
 void crt_thread_end(void)

@@ -224,6 +224,19 @@ def a_program_without_the_collector_writes_the_same(dir):
 
 
 @test
+def a_killed_program_without_the_collector_is_recovered(dir):
+    trace = dir + "/alone.trace"
+    out = subprocess.run([program(), "60", "2", "kill"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=60,
+                         stdout=subprocess.PIPE, check=False).stdout
+    status, said, err = tool("mem", "recover", trace)
+    equal(status, 0, f"status of mem recover ({said}{err})")
+    run = CoroutineRun.__new__(CoroutineRun)
+    run.trace, run.ordered = trace, dir + "/ordered.trace"
+    run.read(json.loads(out))
+    compare_with_program(run)
+
+
+@test
 def blocks_repeat_the_coroutine_that_runs(dir):
     """A long slice: every block of its thread but the first starts with it."""
     run = CoroutineRun(dir, rounds=200, threads=1)

@@ -282,6 +282,8 @@ const struct blame_coroutine *blame_coroutines(struct blame *b, size_t *nr)
 			qsort_r(c->kinds[i].awaits, c->kinds[i].nr_awaits,
 				sizeof(*c->kinds[i].awaits), awaits_by_cost, b);
 	}
+	if (!c->kinds)
+		return NULL;
 	qsort_r(c->kinds, c->nr_kinds, sizeof(*c->kinds), kinds_by_cost, b);
 	*nr = c->nr_kinds;
 	return c->kinds;
