@@ -63,7 +63,8 @@ struct compact_block_head {
 	uint64_t number;                            /* 0, 1, 2, ... of all blocks */
 	uint64_t transitions_before, others_before; /* events in the blocks before */
 	uint32_t transitions, others;               /* events in this block */
-	uint64_t min_ts, max_ts;                    /* of its events; 0 without events */
+	/* Of its events; of facts that are all about times; 0 otherwise. */
+	uint64_t min_ts, max_ts;
 	uint32_t items; /* events and gaps, or lines, or entries of the index */
 	/* Events: bit k: kind k occurs; bit 15: gaps.  Facts: bit t: item type t occurs. */
 	uint16_t kinds;

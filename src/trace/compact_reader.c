@@ -76,6 +76,15 @@ static bool compact_is_needed(struct compact_reader *r, uint32_t number)
 	return false;
 }
 
+/* Facts that are about times outside of the range do not pass: see trace_fact_times(). */
+static bool compact_facts_are_needed(const struct compact_reader *r, const struct compact_entry *e)
+{
+	const struct trace_filter *f = r->reader.filter;
+
+	return !f || !f->has_start || !e->max_ts ||
+	       (e->max_ts >= trace_filter_from(f) && e->min_ts <= trace_filter_to(f));
+}
+
 static bool compact_is_of_phase(struct compact_reader *r, uint32_t number)
 {
 	const struct compact_entry *e = &r->index.entries[number];
@@ -83,6 +92,8 @@ static bool compact_is_of_phase(struct compact_reader *r, uint32_t number)
 
 	if (e->type == COMPACT_EVENTS)
 		return (grows || r->phase == COMPACT_MIDDLE) && compact_is_needed(r, number);
+	if (e->type == COMPACT_FACTS && !compact_facts_are_needed(r, e))
+		return false;
 	if (e->type != COMPACT_FACTS || r->phase == COMPACT_MIDDLE)
 		return grows && e->type == COMPACT_FACTS;
 	return grows || (r->phase == COMPACT_LAST ? e->kinds & REST_TYPES

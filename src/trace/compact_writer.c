@@ -30,6 +30,7 @@
 #include "trace/schema.h"
 #include "trace/sidecar.h"
 #include "trace/switch_line.h"
+#include "trace/trace_filter.h"
 
 /* Facts are written when they have this size, even without events. */
 #define FACTS_SIZE ((size_t)1 << 20)
@@ -46,7 +47,9 @@ struct compact_writer {
 	struct bytes facts;
 	uint32_t nr_facts;
 	uint32_t fact_types;
-	struct trace_lane *lanes; /* by number: pid and tid for gaps */
+	bool fact_times;                   /* the facts are about times, */
+	uint64_t fact_min_ts, fact_max_ts; /* between these */
+	struct trace_lane *lanes;          /* by number: pid and tid for gaps */
 	uint32_t nr_lanes;
 	int fd;
 	bool is_file;
@@ -167,6 +170,8 @@ static int compact_write_facts(struct compact_writer *w)
 	compact_head_init(w, &head, COMPACT_FACTS);
 	head.items = w->nr_facts;
 	head.kinds = (uint16_t)w->fact_types;
+	head.min_ts = w->fact_times ? w->fact_min_ts : 0;
+	head.max_ts = w->fact_times ? w->fact_max_ts : 0;
 	rc = w->facts.error ? w->facts.error : compact_block_make(&w->packer, &head, &lines, 1);
 	if (rc == 0)
 		rc = compact_write_block(w, &head);
@@ -360,10 +365,31 @@ static void compact_put_gap(struct compact_writer *w, const struct trace_gap *ga
 	bytes_release(&line);
 }
 
+/*
+ * Facts that are about a time have blocks of their own, so that a reader can skip those of other
+ * times.
+ */
+static void compact_note_times(struct compact_writer *w, const struct trace_item *fact)
+{
+	uint64_t from_ts, to_ts;
+	bool has_times = trace_fact_times(fact, &from_ts, &to_ts);
+	int rc = w->nr_facts && has_times != w->fact_times ? compact_write_facts(w) : 0;
+
+	if (rc < 0 && !w->facts.error)
+		w->facts.error = rc;
+	if (has_times && (!w->nr_facts || from_ts < w->fact_min_ts))
+		w->fact_min_ts = from_ts;
+	if (has_times && (!w->nr_facts || to_ts > w->fact_max_ts))
+		w->fact_max_ts = to_ts;
+	w->fact_times = has_times;
+}
+
 static void compact_add_fact(struct compact_writer *w, const struct trace_item *fact)
 {
-	int rc = compact_add_line(&w->facts, fact);
+	int rc;
 
+	compact_note_times(w, fact);
+	rc = compact_add_line(&w->facts, fact);
 	if (rc < 0 && !w->facts.error)
 		w->facts.error = rc;
 	w->nr_facts++;

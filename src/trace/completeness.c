@@ -26,10 +26,14 @@ static bool has_holes(const struct trace_stats *s)
 	       s->sidecar.garbage;
 }
 
-/* The CTF reader accepts only corotracer traces: missing totals mean an unfinished run. */
+/*
+ * The readers of CTF and of compact traces accept only corotracer traces: missing totals mean an
+ * unfinished run.
+ */
 static bool should_have_totals(const struct trace_stats *stats)
 {
-	return stats->completeness.has_run || stats->format == TRACE_FORMAT_CTF;
+	return stats->completeness.has_run || stats->format == TRACE_FORMAT_CTF ||
+	       stats->format == TRACE_FORMAT_CT;
 }
 
 enum trace_verdict trace_verdict(const struct trace_stats *stats)

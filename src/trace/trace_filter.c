@@ -130,6 +130,35 @@ static bool trace_filter_overlaps(const struct trace_filter *f, uint64_t from_ts
 	return to_ts >= trace_filter_from(f) && from_ts <= trace_filter_to(f);
 }
 
+bool trace_fact_times(const struct trace_item *fact, uint64_t *from_ts, uint64_t *to_ts)
+{
+	switch (fact->type) {
+	case TRACE_ITEM_CPU:
+		*from_ts = fact->cpu.from_ts;
+		*to_ts = fact->cpu.to_ts;
+		return true;
+	case TRACE_ITEM_DESCRIPTOR:
+		*from_ts = fact->descriptor.from_ts;
+		*to_ts = fact->descriptor.to_ts;
+		return true;
+	case TRACE_ITEM_SWITCH:
+		*from_ts = fact->switched.from_ts;
+		*to_ts = fact->switched.to_ts;
+		return !fact->switched.state ||
+		       strcmp(fact->switched.state, TRACE_SWITCH_RECORDED) != 0;
+	default:
+		return false;
+	}
+}
+
+static bool trace_filter_fact_passes(const struct trace_filter *f, const struct trace_item *item)
+{
+	uint64_t from_ts, to_ts;
+
+	return !trace_fact_times(item, &from_ts, &to_ts) ||
+	       trace_filter_overlaps(f, from_ts, to_ts);
+}
+
 static bool trace_filter_event_passes(const struct trace_filter *f, const struct trace_event *ev)
 {
 	return trace_filter_overlaps(f, ev->ts, ev->ts) &&
@@ -165,10 +194,8 @@ bool trace_filter_passes(const struct trace_filter *f, struct trace_item *item)
 		return trace_filter_event_passes(f, &item->event);
 	case TRACE_ITEM_GAP:
 		return trace_filter_overlaps(f, item->gap.from_ts, item->gap.to_ts);
-	case TRACE_ITEM_CPU:
-		return trace_filter_overlaps(f, item->cpu.from_ts, item->cpu.to_ts);
 	case TRACE_ITEM_DESCRIPTOR:
-		return trace_filter_overlaps(f, item->descriptor.from_ts, item->descriptor.to_ts) &&
+		return trace_filter_fact_passes(f, item) &&
 		       (!f->has_coroutine || !item->descriptor.probe_id ||
 			item->descriptor.probe_id == f->coroutine);
 	case TRACE_ITEM_COROUTINE:
@@ -177,7 +204,7 @@ bool trace_filter_passes(const struct trace_filter *f, struct trace_item *item)
 		trace_filter_end(f, &item->totals);
 		return true;
 	default:
-		return true;
+		return trace_filter_fact_passes(f, item);
 	}
 }
 

@@ -53,6 +53,12 @@ bool trace_filter_site_matches(const char *pattern, const struct trace_site *sit
 uint64_t trace_filter_from(const struct trace_filter *f);
 uint64_t trace_filter_to(const struct trace_filter *f);
 
+/*
+ * The times that a fact is about.  False: it is about the whole run, and always passes a filter by
+ * time.
+ */
+bool trace_fact_times(const struct trace_item *fact, uint64_t *from_ts, uint64_t *to_ts);
+
 /* Called with every item that is read, before trace_filter_passes(). */
 void trace_filter_note(struct trace_filter *f, const struct trace_item *item);
 

@@ -168,11 +168,12 @@ def events_of(columns, items):
 
 
 def decode(data):
-    """(facts, events and gaps) of the bytes of a file, block by block, without the index."""
+    """(facts, events and gaps, the rest) of the bytes of a file, block by block, without the index.  The rest of a file
+    that was cut off is the part of its last block."""
     magic, version, size = struct.unpack_from("<8sHH", data)
     assert magic == b"\x89CTRACE\n" and version == 1 and zlib.crc32(data[:28]) == struct.unpack_from("<I", data, 28)[0]
     facts, items, at = [], [], size
-    while data[at:at + 4] == b"CTBK":
+    while data[at:at + 4] == b"CTBK" and len(data) >= at + 80 + struct.unpack_from("<I", data.ljust(at + 80, b"\xff"), at + 8)[0]:
         (_, kind, _, columns, length, payload_crc, _, before, others_before, transitions, others, low, high,
          count) = struct.unpack_from("<4sBBHIIQQQIIQQI", data, at)
         assert zlib.crc32(data[at:at + 76]) == struct.unpack_from("<I", data, at + 76)[0]

@@ -166,6 +166,27 @@ def a_killed_collector_leaves_whole_blocks(dir):
 
 
 @test
+def a_writer_that_is_killed_leaves_whole_blocks(dir):
+    """The process that writes the file alone, killed at a random time."""
+    rng, partly, trace = random.Random(11), 0, dir + "/k.ct"
+    for n in range(1000 if os.environ.get("COROTRACER_FULL") else 30):
+        p = popen(TRACE_TOOL, "make", trace, 100000000)
+        time.sleep((0.002 + rng.random() * 0.01) * (1 + n % 30 / 6))  # a busy machine starts it late
+        p.kill()
+        p.communicate()
+        if not os.path.exists(trace) or os.path.getsize(trace) < 32:
+            continue
+        facts, items, rest = decode(slurp(trace))
+        got = info(trace, status=1 if rest else 0)
+        equal(got["events"], sum(i.get("kind") in ("suspend", "resume") for i in items), "events")
+        equal(got["ct"]["torn"], int(bool(rest)), "a cut block")
+        assert got["completeness"]["verdict"] in ("unfinished", "incomplete"), got["completeness"]
+        partly += 0 < got["events"]
+        os.unlink(trace)
+    assert partly, "no writer was killed while it was at work: nothing was tested"
+
+
+@test
 def a_filter_finds_the_same_in_every_format_and_reads_few_blocks(dir):
     subprocess.run([TRACE_TOOL, "make", dir + "/t.ctf", "140000"], check=True)
     export("ct", dir + "/t.ctf", dir + "/t.ct")
@@ -188,6 +209,67 @@ def a_filter_finds_the_same_in_every_format_and_reads_few_blocks(dir):
     equal(got["completeness"]["verdict"], "complete", "verdict")
     equal(tool("info", "--from", "soon", dir + "/t.ct")[0], 2, "status of a bad time")
     equal(tool("info", "--kind", "nap", dir + "/t.ct")[0], 2, "status of a bad kind")
+
+
+def reads_of(trace, *command):
+    """(system calls that read the trace, standard output)"""
+    log = trace + ".strace"
+    p = subprocess.run(["strace", "-f", "-o", log, "-e", "trace=pread64", "-P", trace, TOOL, *map(str, command)],
+                       capture_output=True, text=True, timeout=120)
+    equal(p.returncode, 0, f"status of {command}: {p.stderr}")
+    with open(log, encoding="utf-8", errors="replace") as f:
+        return sum("pread64" in line for line in f), p.stdout
+
+
+def without_names(text, *names):
+    for name in names:
+        text = text.replace(name, "TRACE")
+    return text
+
+
+@test
+def a_filter_is_the_same_on_every_command_and_reads_few_blocks(dir):
+    """What a command says of a part of a compact trace is what it says of that part of JSON lines and of CTF, which are scanned."""
+    status, _, err = tool("run", "-q", "-o", dir + "/t.ctf", "--", CHANNELS)
+    equal(status, 0, err)
+    export("ct", dir + "/t.ctf", dir + "/t.ct")
+    export("jsonl", dir + "/t.ctf", dir + "/t.jsonl")
+    whole = info(dir + "/t.ct")
+    end, id = whole["duration_ns"], 10
+    times = [["--from", f"{end // 2}ns"], ["--to", f"{end // 3}ns"], ["--from", f"{end // 2}ns", "--to", f"{end // 2 + 10**8}ns"],
+             ["--coro", id], ["--coro", id, "--from", f"{end // 3}ns", "--to", f"{end // 2}ns"]]
+    kinds = [["--site", "pipeline.c:*"], ["--kind", "birth"], ["--site", "worker", "--kind", "wake,suspend", "--from", f"{end // 2}ns"],
+             ["--coro", id, "--kind", "suspend", "--site", "*.c", "--to", f"{end // 2}ns"]]
+    # The commands, and what they print without the names of the traces and the time that they took.
+    commands = {
+        "report": (["report", "--json"], times),
+        "html": (["html", "-q", "--json", "-o", dir + "/page.html"], times),
+        "diff": (["diff", "--json", dir + "/t.ctf"], times),
+        "csv": (["export", "csv", "-q", "-o", "-", "-i"], times + kinds),
+    }
+    for name, (command, filters) in commands.items():
+        for options in filters if os.environ.get("COROTRACER_FULL") else filters[-2:]:
+            said = []
+            for suffix in ("ctf", "ct", "jsonl"):
+                trace = f"{dir}/t.{suffix}"
+                status, out, err = tool(*command, trace, *options)
+                equal(status, 0, f"{name} {options}: {err}")
+                if name == "html":
+                    out = json.dumps({k: v for k, v in json.loads(out).items() if k not in ("bytes", "thinned")})
+                said.append(without_names(out, *(f"{dir}/t.{s}" for s in ("ctf", "jsonl", "ct"))))
+            equal(said[1] == said[0], True, f"{name} {options}: compact as CTF")
+            equal(said[1] == said[2], True, f"{name} {options}: compact as JSON lines")
+    if not shutil.which("strace"):
+        raise Skip("no strace: reads are not counted")
+    trace = dir + "/many.ct"
+    subprocess.run([TRACE_TOOL, "make", trace, "140000"], check=True)
+    end = info(trace)["last_ts"]
+    narrow = ["--from", f"{end // 2}ns", "--to", f"{end // 2 + 1000}ns"]
+    for command in (["info"], ["report"], ["html", "-q", "-o", dir + "/page.html"], ["diff", trace],
+                    ["export", "csv", "-q", "-o", dir + "/o.csv", "-i"], ["export", "perfetto", "-q", "-o", dir + "/o.pftrace", "-i"]):
+        whole, _ = reads_of(trace, *command, trace)
+        part, _ = reads_of(trace, *command, trace, *narrow)
+        assert part * 4 < whole * 3 and part > 0, f"{command}: {part} of {whole} reads for a microsecond"
 
 
 @test

@@ -2,7 +2,8 @@
 /*
  * trace_tool.c - for tests that compare with babeltrace2.
  *
- *	trace_tool make DIR N   a CTF trace with N events of all kinds, and other records
+ *	trace_tool make DIR N   a CTF trace with N events of all kinds, and other records;
+ *	                        with the name FILE.ct a compact trace
  *	trace_tool dump TRACE   every event and gap that the reader returns, a JSON object each
  */
 #include <errno.h>
@@ -74,7 +75,8 @@ static int make(const char *path, unsigned long nr)
 	static const char *const words[] = { "./app", "with \"quotes\"", "and\nlines" };
 	struct trace_output output = {
 		.path = path,
-		.format = TRACE_FORMAT_CTF,
+		.format = trace_format_of(path) == TRACE_FORMAT_CT ? TRACE_FORMAT_CT
+								   : TRACE_FORMAT_CTF,
 		.run = { .tool = "trace_tool",
 			 .command = words,
 			 .nr_command = 3,
@@ -87,8 +89,11 @@ static int make(const char *path, unsigned long nr)
 	struct err err = { 0 };
 	struct trace_writer *w;
 
-	mkdir(path, 0777);
-	output.fd = open(path, O_RDONLY | O_DIRECTORY);
+	if (output.format == TRACE_FORMAT_CTF)
+		mkdir(path, 0777);
+	output.fd = output.format == TRACE_FORMAT_CT
+			    ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666)
+			    : open(path, O_RDONLY | O_DIRECTORY);
 	w = trace_writer_open(&output, &err);
 	if (!w)
 		return fail(&err);
