@@ -5,6 +5,7 @@
  * One JSON object per line, each with a "type":
  *
  *	run         first: the command, the tool, time and host
+ *	part        of a merged trace: one per trace that it was made of
  *	process     one per process that connected
  *	module      one per file that such a process had mapped with code in it
  *	cpu         processor time of a thread during a long slice, or a stop of a process

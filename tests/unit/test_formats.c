@@ -65,7 +65,6 @@ static void add_text(struct texts *to, const struct trace_item *item)
 	schema_put_json(&j, item->type, schema_const_record_of(&copy));
 	jw_object_end(&j);
 	CHECK(to->nr < NR_MOST);
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): release_texts() frees it */
 	to->at[to->nr++] = strdup(jw_text(&j, &size));
 	to->types |= 1u << item->type;
 	jw_release(&j);
