@@ -327,6 +327,13 @@ def damaged_and_unfinished_inputs_are_said(dir):
     assert cut["events"] < whole["read"], "nothing is missing"
     equal(info(dir + "/m.ct")["events"], cut["events"] + info(second)["events"], "events that are left")
     equal(info(dir + "/m.ct")["sidecar"]["totals"]["complete"], False, "complete")
+    whole_rows = info(second)["events"] + sum(info(second)["others"].values())
+    for part in range(1, 10):
+        with open(dir + "/cut.ct", "wb") as f:
+            f.write(data[:len(data) * part // 10])
+        summary, _ = merge(dir + "/m.ct", dir + "/cut.ct", second, status=1)
+        cut = info(dir + "/cut.ct", status=1)
+        equal(summary["rows"], cut["events"] + sum(cut["others"].values()) + whole_rows, f"events of {part} tenths of a trace")
     # A hole in the middle: the totals are there, and say how much is missing.
     for at in range(len(data) // 4, len(data) // 4 + 64):
         data = data[:at] + bytes([data[at] ^ 255]) + data[at + 1:]
