@@ -5,6 +5,7 @@ from sql import *
 COROUTINES, EACH = 40, 3600
 KINDS = ["suspend", "resume", "birth", "wake", "end", "destroy", "close", "acquire", "release"]
 KEPT_FILES = {}
+FULL = bool(os.environ.get("COROTRACER_FULL"))
 
 
 def write_trace(path):
@@ -111,13 +112,14 @@ def conditions(first, last):
 @test
 def conditions_find_the_same_rows_as_a_full_scan_in_every_format(dir):
     paths = traces(dir)
-    for table, pushed, hidden in conditions(*spread(paths[1])):
+    for i, (table, pushed, hidden) in enumerate(conditions(*spread(paths[1]))):
         # A sum over all columns: 150,000 rows as JSON take their time.
         columns = ", ".join(f"sum(coalesce({c}, 7) * (rowid_ % 97)), count({c})" for c in COLUMNS[table])
         sums = lambda path, where: rows(path, f"WITH x AS (SELECT *, {KEYS[table]} AS rowid_ FROM {table} WHERE {where}) "
                                               f"SELECT count(*), {columns} FROM x")
         want = sums(paths[1], hidden)
-        for path in paths:
+        # The other formats are scanned as a whole: every fifth condition will do, another one of each.
+        for path in [paths[1], *(paths if FULL else [paths[0]] if i % 5 == 0 else [paths[2]] if i % 5 == 3 else [])]:
             equal(sums(path, pushed), want, f"{table} of {path} where {pushed}")
 
 
