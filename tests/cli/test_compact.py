@@ -262,7 +262,7 @@ def a_filter_is_the_same_on_every_command_and_reads_few_blocks(dir):
     if not shutil.which("strace"):
         raise Skip("no strace: reads are not counted")
     trace = dir + "/many.ct"
-    subprocess.run([TRACE_TOOL, "make", trace, "140000"], check=True)
+    subprocess.run([TRACE_TOOL, "make", trace, "20000"], check=True)
     end = info(trace)["last_ts"]
     narrow = ["--from", f"{end // 2}ns", "--to", f"{end // 2 + 1000}ns"]
     for command in (["info"], ["report"], ["html", "-q", "-o", dir + "/page.html"], ["diff", trace],
