@@ -198,8 +198,8 @@ struct block_on_scopes {
 };
 
 /*
- * The functions and blocks below @parent that contain @pc.  Not dwarf_getscopes(): the file sets its
- * depth of recursion, and it visits all types of the unit.
+ * The functions and blocks below @parent that contain @pc.  Not dwarf_getscopes(): the file sets
+ * its depth of recursion, and it visits all types of the unit.
  */
 static bool block_on_descend(struct block_on_scopes *scopes, Dwarf_Die *parent, Dwarf_Addr pc,
 			     int depth)
