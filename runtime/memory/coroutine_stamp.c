@@ -261,7 +261,10 @@ static const struct crt_name *stamp_site(struct crt_tables *t, const struct ctp_
 
 /* ---- coroutines ----------------------------------------------------------- */
 
-/* The cell of @key, or NULL.  @add: use a free cell if there is none. */
+/*
+ * The cell of @key, or NULL.  @add: @key has no cell, or one of a coroutine whose end was not
+ * reported: use the first free cell, which a search finds before that one.
+ */
 static struct crt_coroutine *stamp_cell(struct crt_tables *t, uint64_t key, bool add)
 {
 	uint64_t hash = (key >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 44, i;
@@ -273,9 +276,9 @@ static struct crt_coroutine *stamp_cell(struct crt_tables *t, uint64_t key, bool
 
 		if (have == key)
 			return c;
-		if (have <= CELL_UNUSED && !spare)
+		if (have <= CELL_UNUSED)
 			spare = c;
-		if (!have)
+		if (!have || (add && spare))
 			break;
 	}
 	if (add && spare) {
