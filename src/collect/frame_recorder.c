@@ -238,7 +238,7 @@ static int recorder_open_buffers(struct frame_recorder *r, struct err *err)
 		rc = recorder_refuse(&target, err);
 	nr = r->request->buffers ? recorder_count_names(r->request->buffers) : list.nr;
 	if (!rc) {
-		r->buffers = calloc(nr, sizeof(*r->buffers));
+		r->buffers = calloc(nr + 1, sizeof(*r->buffers));
 		rc = !r->buffers           ? err_set(err, -ENOMEM, "no memory for buffers")
 		     : r->request->buffers ? recorder_add_listed(r, err)
 					   : recorder_add_all(r, &list, err);

@@ -22,6 +22,7 @@
 
 #define THREADS 6
 #define SAVES   60000u
+#define TOTAL   ((uint64_t)THREADS * SAVES)
 #define SLOTS   256u
 #define BLOCK   16u
 
@@ -39,7 +40,7 @@ static uint64_t mixed(uint64_t number, uint64_t thread)
 
 static void *save_frames(void *arg)
 {
-	unsigned thread = (unsigned)(uintptr_t)arg, i;
+	unsigned thread = *(const unsigned *)arg, i;
 
 	tids[thread] = (int)syscall(SYS_gettid);
 	for (i = 0; i < SAVES; i++) {
@@ -128,7 +129,7 @@ int main(void)
 	pthread_t threads[THREADS];
 	struct ppt_Traced_step first = { .number = SAVES };
 	struct ring r;
-	uintptr_t i;
+	unsigned numbers[THREADS], i;
 
 	offer_ring(&r);
 	/* One thread attaches: others would save nothing meanwhile. */
@@ -140,9 +141,11 @@ int main(void)
 	ring_poll(&r, control->next_ticket, false);
 	CHECK(received == 1 && wrong == 1);
 	received = wrong = 0;
-	for (i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, save_frames, (void *)i);
-	while (__atomic_load_n(&nr_saves, __ATOMIC_RELAXED) < THREADS * SAVES) {
+	for (i = 0; i < THREADS; i++) {
+		numbers[i] = i;
+		pthread_create(&threads[i], NULL, save_frames, &numbers[i]);
+	}
+	while (__atomic_load_n(&nr_saves, __ATOMIC_RELAXED) < TOTAL) {
 		ring_poll(&r, __atomic_load_n(&control->next_ticket, __ATOMIC_ACQUIRE), false);
 		usleep(50);
 	}
@@ -154,8 +157,8 @@ int main(void)
 	       (unsigned long long)control->dropped, (unsigned long long)wrong,
 	       (unsigned long long)control->next_ticket);
 	CHECK(wrong == 0);
-	CHECK(counts_sum() == THREADS * SAVES + 1);
-	CHECK(received > SLOTS && received + control->dropped <= THREADS * SAVES);
+	CHECK(counts_sum() == TOTAL + 1);
+	CHECK(received > SLOTS && received + control->dropped <= TOTAL);
 	ring_release(&r);
 	return 0;
 }
