@@ -20,7 +20,7 @@
 
 #include "ppt-Traced.h"
 
-#define MOST       200000u
+#define MOST       400000u
 #define COROUTINES 3
 
 enum where { CONSTRUCTOR, START, OUTSIDE, INSIDE, NESTED, MOVED };
