@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fact_rows.c - the tables of facts: coroutines, sites, switches, gaps, the run.
+ * fact_rows.c - the tables of facts: coroutines, sites, switches, frames, gaps, the run.
  *
  * Their columns follow from the schema of the trace, as those of an export do.  A table that an
  * export has as well has the same columns, but for the run: it is last here, and hidden.
@@ -15,7 +15,7 @@
 /* Facts that a finished trace returns before its events. */
 #define FACT_TYPES_FIRST                                                           \
 	(1u << TRACE_ITEM_RUN | 1u << TRACE_ITEM_PROCESS | 1u << TRACE_ITEM_SITE | \
-	 1u << TRACE_ITEM_SWITCH)
+	 1u << TRACE_ITEM_SWITCH | 1u << TRACE_ITEM_FRAME)
 
 static const struct {
 	const char *name;
@@ -25,6 +25,7 @@ static const struct {
 	{ "coroutines", TRACE_ITEM_COROUTINE, TABLE_COROUTINES },
 	{ "sites", TRACE_ITEM_SITE, TABLE_SITES },
 	{ "switches", TRACE_ITEM_SWITCH, TABLE_SWITCHES },
+	{ "frames", TRACE_ITEM_FRAME, TABLE_FRAMES },
 	{ "gaps", TRACE_ITEM_GAP, TABLE_EVENTS },
 	{ "processes", TRACE_ITEM_PROCESS, TABLE_EVENTS },
 	{ "run", TRACE_ITEM_RUN, TABLE_EVENTS },

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "query/frame_views.h"
 #include "query/query_db.h"
 #include "query/query_table.h"
 #include "query/query_vtab.h"
@@ -76,6 +77,7 @@ void query_describe(const struct query *q, query_show_column *show, void *to)
 				     query_vtab_type(table->columns[c].type));
 		}
 	}
+	frame_views_describe(q, show, to);
 }
 
 const struct query_stats *query_stats_of(const struct query *q)
@@ -91,6 +93,7 @@ void query_close(struct query *q)
 	fact_rows_release(q->facts);
 	coroutine_rows_release(q->coroutines);
 	frame_rows_release(q->frames);
+	frame_views_release(q->views);
 	query_trace_release(&q->trace);
 	free(q->tables.list);
 	free(q);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "query/frame_views.h"
 #include "query/query_functions.h"
 #include "query/query_vtab.h"
 
@@ -99,6 +100,8 @@ static int query_db_set_up(struct query_db *d)
 	rc = query_functions_register(d->db, d->query);
 	if (rc == SQLITE_OK)
 		rc = query_vtab_register(d->db, d->query);
+	if (rc == SQLITE_OK)
+		rc = frame_views_create(d->db, d->query);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_set_authorizer(d->db, query_db_authorize, d);
 	return rc;

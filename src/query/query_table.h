@@ -81,6 +81,7 @@ struct query {
 	struct query_frames *frames; /* NULL: no recording */
 	struct query_facts *facts;
 	struct coroutine_cache *coroutines; /* NULL: not needed yet */
+	struct frame_views *views;          /* NULL: the trace has no frames */
 	struct query_tables tables;
 	struct query_stats stats;
 	struct query_db *db;

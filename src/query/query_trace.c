@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "query/frame_views.h"
 #include "query/query_table.h"
 
 /* No event has this kind. */
@@ -176,12 +177,16 @@ const struct trace_site *query_trace_site(const struct query_trace *t, uint64_t 
 }
 
 /* 1: everything that is needed is known. */
-static int query_trace_take(struct query_trace *t, const struct trace_item *item, bool *has_start,
+static int query_trace_take(struct query *q, const struct trace_item *item, bool *has_start,
 			    struct err *err)
 {
+	struct query_trace *t = &q->trace;
+
 	switch (item->type) {
 	case TRACE_ITEM_SITE:
 		return query_trace_add_site(t, &item->site, err);
+	case TRACE_ITEM_FRAME:
+		return frame_views_take(q, &item->frame) < 0 ? query_trace_no_memory(t, err) : 0;
 	case TRACE_ITEM_RUN:
 		t->start_ts = item->run.start_ts;
 		t->realtime = item->run.start_realtime;
@@ -238,7 +243,7 @@ static int query_trace_read_facts(struct query *q, bool *has_start, struct err *
 	if (t->format == TRACE_FORMAT_CT)
 		trace_reader_set_filter(scan.reader, &query_no_events);
 	while (!done && (rc = query_scan_next(&scan, &item, err)) > 0)
-		done = query_trace_take(t, &item, has_start, err);
+		done = query_trace_take(q, &item, has_start, err);
 	if (done < 0)
 		rc = done;
 	else if (rc == 0 && !*has_start)

@@ -304,6 +304,29 @@ def frames_of_a_recording_are_rows_alone_and_beside_a_trace(dir):
     contains(out, "Hand")
 
 
+@test
+def frames_of_a_trace_are_rows_of_their_types(dir):
+    jsonl = channels(dir)
+    start = Trace(jsonl).of("run")[0]["start_ts"]
+    frames = [{"type": "frame", "pid": 7, "tid": 8, "ts": start + i, "probe_id": i % 3 + 1, "ticket": i, "buffer": "B",
+               "frame": "work" if i % 4 else "odd \"one\"", "fields": json.dumps({"count": i * i, "name": f"n'{i}", "a b": i / 4})}
+              for i in range(1, 40)]
+    with open(jsonl + ".meta", encoding="utf-8") as f:
+        lines = f.readlines()
+    with open(jsonl + ".meta", "w", encoding="utf-8") as f:
+        f.writelines(lines[:1] + [json.dumps(x) + "\n" for x in frames] + lines[1:])
+    for trace in (jsonl, export("ct", jsonl, dir + "/f.ct"), export("ctf", jsonl, dir + "/f.ctf")):
+        got = rows(trace, 'SELECT ticket, ts, probe_id, count, name, "a b" FROM frame_work')
+        work = [(f["ticket"], f["ts"], f["probe_id"], *json.loads(f["fields"]).values()) for f in frames if f["frame"] == "work"]
+        equal(got, work, f"frames of {trace}")
+        equal(rows(trace, 'SELECT sum(count) FROM "frame_odd ""one"""'), [(sum(i * i for i in range(4, 40, 4)),)], "another type")
+        equal(rows(trace, "SELECT frame, count(*) FROM frames GROUP BY 1 ORDER BY 1"), [('odd "one"', 9), ("work", 30)], "all frames")
+        name = dict(rows(trace, "SELECT probe_id, name FROM coroutines"))
+        equal(rows(trace, "SELECT DISTINCT c.probe_id, c.name FROM frame_work f JOIN coroutines c USING (probe_id) ORDER BY 1"),
+              [(i, name[i]) for i in (1, 2, 3)], "frames beside the coroutine that saved them")
+        contains(tool("query", trace)[1], "frame_work")
+
+
 # ---- running programs --------------------------------------------------------------------------------------
 
 
