@@ -771,6 +771,14 @@ CTP_SLOW void ctp_station_end(struct ctp_station *st, uint64_t last_ns, struct c
 
 /* ---- coroutines ------------------------------------------------------------ */
 
+/* @p could not be traced.  If that is so because the session ended, the next one adopts it. */
+CTP_SLOW int ctp_probe_missed(struct ctp_probe *p, const struct ctp_session *s)
+{
+	if (!ctp_load_relaxed(&s->generation))
+		p->last_ns = s->owner;
+	return 0;
+}
+
 /*
  * A coroutine is created.  @id is for stations; 0 assigns one.  With lanes the id always comes from
  * the region, so ids are unique in a trace.  Returns 1 if the coroutine is traced.
@@ -779,11 +787,13 @@ CTP_SLOW int ctp_probe_begin(struct ctp_probe *p, struct ctp_thread *t, struct c
 			     uint64_t id, const char *name, uint64_t parent, uint32_t site)
 {
 	memset(p, 0, sizeof(*p));
-	if (!s || !ctp_thread_ready(t, s))
+	if (!s)
 		return 0;
-	if (s->lanes)
-		return ctp_life_begin(p, t, s, name, parent, site, 0);
-	return ctp_station_begin(p, t, s, id, name);
+	if (!ctp_thread_ready(t, s))
+		return ctp_probe_missed(p, s);
+	if (!s->lanes)
+		return ctp_station_begin(p, t, s, id, name);
+	return ctp_life_begin(p, t, s, name, parent, site, 0) || ctp_probe_missed(p, s);
 }
 
 /*
@@ -798,8 +808,12 @@ CTP_SLOW int ctp_later_resolve(struct ctp_probe *p, struct ctp_thread *t, struct
 	if (ours && ctp_is_attaching(s) && !ctp_load_relaxed(&s->generation))
 		return 0;
 	memset(p, 0, sizeof(*p));
-	if (!ours || !ctp_thread_ready(t, s))
+	if (!ours)
 		return 1;
+	if (!ctp_thread_ready(t, s)) {
+		ctp_probe_missed(p, s);
+		return 1;
+	}
 	if (s->lanes)
 		ctp_fetch_add_relaxed(&s->lanes->later, ~UINT64_C(0));
 	if (ctp_probe_begin(p, t, s, 0, NULL, 0, 0) && p->life) {

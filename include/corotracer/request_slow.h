@@ -222,9 +222,10 @@ CTP_SLOW int ctp_probe_adopt(struct ctp_probe *p, struct ctp_thread *t, struct c
 	int ours = p->last_ns && p->last_ns == s->owner && !p->station;
 
 	memset(p, 0, sizeof(*p));
-	if (!ours || !s->lanes || !ctp_thread_ready(t, s))
+	if (!ours || !s->lanes)
 		return 0;
-	return ctp_life_begin(p, t, s, NULL, 0, 0, CTP_BIRTH_ADOPTED);
+	return (ctp_thread_ready(t, s) && ctp_life_begin(p, t, s, NULL, 0, 0, CTP_BIRTH_ADOPTED)) ||
+	       ctp_probe_missed(p, s);
 }
 
 /*

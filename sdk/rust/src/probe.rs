@@ -64,6 +64,13 @@ impl Probe {
         Probe { last_ns: session().map_or(0, |s| s.info().owner), ..Probe::UNTRACED }
     }
 
+    /// A coroutine that could not be traced.  If that is so because the session ended, the next one
+    /// adopts it.
+    fn missed(s: &Session) -> Probe {
+        let has_ended = s.generation.load(Ordering::Relaxed) == 0;
+        Probe { last_ns: if has_ended { s.info().owner } else { 0 }, ..Probe::UNTRACED }
+    }
+
     /// As begin(), in a thread that has joined the session.
     fn begin_in(t: &Thread, s: &Session, name: &str, parent: u64, site: u32, birth: u32) -> Probe {
         let mut probe = Probe { site, ..Probe::UNTRACED };
@@ -86,7 +93,7 @@ impl Probe {
     #[cold]
     fn begin_later(s: &Session) -> Probe {
         if !s.is_attaching() && s.generation.load(Ordering::Relaxed) == 0 {
-            return Probe::UNTRACED;
+            return Probe::missed(s);
         }
         s.later_count(0, 0, 1);
         // Keep the pid: in a forked child this probe belongs to the parent.
@@ -107,7 +114,11 @@ impl Probe {
             return false;
         }
         let was = std::mem::replace(self, Probe::UNTRACED);
-        if !ours || !t.ready(s) {
+        if !ours {
+            return true;
+        }
+        if !t.ready(s) {
+            *self = Probe::missed(s);
             return true;
         }
         if !s.info().lanes.is_null() {
@@ -164,8 +175,12 @@ impl Probe {
             _ => {}
         }
         let ours = self.last_ns != 0 && self.last_ns == s.info().owner;
-        *self = Probe { site: 0, ..Probe::UNTRACED };
-        if !ours || s.info().lanes.is_null() || !t.ready(s) {
+        *self = Probe::UNTRACED;
+        if !ours || s.info().lanes.is_null() {
+            return None;
+        }
+        if !t.ready(s) {
+            *self = Probe::missed(s);
             return None;
         }
         *self = Probe::begin_in(t, s, "", 0, 0, BIRTH_ADOPTED);
