@@ -36,7 +36,10 @@ one() {
 	"$build/corotracer" run -q "$@" -o "$dir/t.ct" -- "$server" --port 0 --port-file "$dir/port" >/dev/null 2>&1 &
 	run=$!
 	until [ -s "$dir/port" ]; do
-		kill -0 "$run" 2>/dev/null && [ $((i += 1)) -lt 400 ] || { echo "bench/cpu.sh: mini-redis did not start" >&2; exit 1; }
+		if ! kill -0 "$run" 2>/dev/null || [ $((i += 1)) -ge 400 ]; then
+			echo "bench/cpu.sh: mini-redis did not start" >&2
+			exit 1
+		fi
 		sleep 0.05
 	done
 	port=$(cat "$dir/port")

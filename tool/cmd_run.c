@@ -22,7 +22,7 @@ static const struct opt opts[] = {
 	{ 0, "frames", "[=BUFFER,...]", "record frames, from the program's start (default: all)",
 	  OPT_TEXT(struct session, config.frames.buffers),
 	  OPT_GIVEN(struct session, config.frames.is_wanted) },
-	{ 0, "counter", "NAME,...", "with --frames: up to three counters, as for attach",
+	{ 0, "counter", "LIST", "with --frames: up to three counters, as for attach",
 	  OPT_CALL(struct session, config.frames.counters, attach_add_counters), .is_rare = true },
 	{ 0, "mem", "[=FILE]", "also trace memory accesses (default TRACE.memory)",
 	  OPT_TEXT(struct session, memory.output), OPT_GIVEN(struct session, memory.wanted) },

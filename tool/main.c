@@ -55,6 +55,8 @@ static const char *usual_name(const char *word)
 	return word;
 }
 
+static bool stdout_was_closed; /* by whoever started the tool, who wants no output */
+
 /*
  * Open descriptors 0 to 2 if they are closed: otherwise the region or the trace would get one of
  * them, and a message would be written into that file.
@@ -64,7 +66,7 @@ static void fill_standard_files(void)
 	int fd;
 
 	while ((fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
-		;
+		stdout_was_closed |= fd == STDOUT_FILENO;
 	if (fd >= 0)
 		close(fd);
 }
@@ -74,6 +76,8 @@ static int finish_output(int status)
 {
 	const char *reason;
 
+	if (stdout_was_closed)
+		return status;
 	errno = 0;
 	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE || status != EXIT_OK)
 		return status;

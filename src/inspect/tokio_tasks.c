@@ -204,12 +204,12 @@ static bool task_is_suspended(const struct tokio_tasks *t, const struct tokio_ta
 	const struct rust_task_type *layout = rust_futures_type(t->futures, task->type);
 	uint8_t header[HEADER_MAX];
 	struct task_memory memory = { .image = image, .addr = task->addr, .copy = header };
-	uint32_t last = layout->vtable_offset > layout->state_offset ? layout->vtable_offset
-								     : layout->state_offset;
+	size_t last = layout->vtable_offset > layout->state_offset ? layout->vtable_offset
+								   : layout->state_offset;
 	uint64_t table = 0, type = 0;
 
 	if (last + 8 <= sizeof(header) &&
-	    image_read(image, task->addr, header, last + 8) == (ssize_t)(last + 8))
+	    image_read(image, task->addr, header, last + 8) == (ssize_t)last + 8)
 		memory.size = last + 8;
 	return rust_futures_state(layout, task->addr, task_memory_read, &memory, state) &&
 	       task_memory_read(&memory, task->addr + layout->vtable_offset, &table, 8) &&

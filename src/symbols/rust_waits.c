@@ -101,6 +101,7 @@ static const struct type_rule *wrapper_rule(struct rust_descriptions *d, const c
 
 		*known = rule ? (uint64_t)(uintptr_t)rule : NOT_A_WRAPPER;
 	}
+	// NOLINTNEXTLINE(performance-no-int-to-ptr): the map keeps addresses
 	return *known == NOT_A_WRAPPER ? NULL : (const struct type_rule *)(uintptr_t)*known;
 }
 

@@ -153,6 +153,7 @@ static bool walk_note_place(struct rust_walk *w, const struct rust_layout *futur
 	const struct rust_place *place;
 
 	u64map_get(&w->shared->walker->noted, key, &known);
+	// NOLINTNEXTLINE(performance-no-int-to-ptr): the map keeps addresses
 	place = known ? (const struct rust_place *)(uintptr_t)known
 		      : walk_make_place(w, future, path, variant, state, name);
 	if (!place || (!known && u64map_put(&w->shared->walker->noted, key,

@@ -190,9 +190,9 @@ def a_failed_start_leaves_the_earlier_trace_where_it_was(dir):
     first = run(dir, "events", 1, 2, 0)
     with open(first.trace, encoding="ascii") as f:
         old = f.read()
-    for extra in (["--", "no-such-program-here"], ["--shm", dir + "/no/such", "--", "true"]):
+    for wanted, extra in ((127, ["--", "no-such-program-here"]), (1, ["--shm", dir + "/no/such", "--", "true"])):
         status, _, _ = tool("run", "-o", first.trace, *extra)
-        equal(status, 1, "status")
+        equal(status, wanted, "status")
         with open(first.trace, encoding="ascii") as f:
             equal(f.read(), old, "the trace")
         equal(sorted(os.listdir(dir)), ["trace.jsonl", "trace.jsonl.meta"], "files")

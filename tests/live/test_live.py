@@ -255,7 +255,7 @@ def what_cannot_be_followed_is_refused_before_anything_runs(dir):
         equal(tool("run", bad, "--", "touch", marker, cwd=dir)[0], 2, f"status of {bad}")
     # A program that cannot be run leaves no server and no trace.
     status, _, err = tool("run", "--serve", "-o", os.path.join(dir, "t.jsonl"), "--", "/nonexistent/program")
-    equal(status, 1, "status")
+    equal(status, 127, "status")
     contains(err, "cannot run")
     assert not os.path.exists(marker) and not os.path.exists(os.path.join(dir, "t.jsonl"))
 

@@ -217,7 +217,7 @@ def check_errors():
     assert done.stdout == "" and not os.path.exists(trace)
     done = run("run", "--frames=Other", "-o", trace, "--", program("pie"), status=1)
     assert "'Other'" in done.stderr and done.stdout == "", done.stderr
-    done = run("run", "--frames", "-o", trace, "--", "/nonexistent", status=1)
+    done = run("run", "--frames", "-o", trace, "--", "/nonexistent", status=127)
     assert "cannot run" in done.stderr, done.stderr
     done = run("run", "--counter", "x", "-o", trace, "--", program("pie"), status=2)
     assert "--counter needs --frames" in done.stderr, done.stderr
