@@ -264,7 +264,7 @@ def a_run_that_never_was_leaves_everything_as_it_was(dir):
     equal(tool("run", "-o", dir + "/t.ctf", "--", "no-such-program-here")[0], 127, "status")
     equal(info(dir + "/t.ctf")["events"], 10, "the trace is back")
     equal(os.listdir(dir), ["t.ctf"], "nothing else")
-    equal(tool("run", "-o", dir + "/new.ctf", "--", "no-such-program-here")[0], 1, "status")
+    equal(tool("run", "-o", dir + "/new.ctf", "--", "no-such-program-here")[0], 127, "status")
     equal(os.listdir(dir), ["t.ctf"], "nothing else")
 
 
