@@ -146,6 +146,9 @@ bool trace_fact_times(const struct trace_item *fact, uint64_t *from_ts, uint64_t
 		*to_ts = fact->switched.to_ts;
 		return !fact->switched.state ||
 		       strcmp(fact->switched.state, TRACE_SWITCH_RECORDED) != 0;
+	case TRACE_ITEM_FRAME:
+		*from_ts = *to_ts = fact->frame.ts;
+		return fact->frame.type != NULL; /* otherwise it says what is lost */
 	default:
 		return false;
 	}
@@ -198,6 +201,10 @@ bool trace_filter_passes(const struct trace_filter *f, struct trace_item *item)
 		return trace_filter_fact_passes(f, item) &&
 		       (!f->has_coroutine || !item->descriptor.probe_id ||
 			item->descriptor.probe_id == f->coroutine);
+	case TRACE_ITEM_FRAME:
+		return trace_filter_fact_passes(f, item) &&
+		       (!f->has_coroutine || !item->frame.type ||
+			item->frame.probe_id == f->coroutine);
 	case TRACE_ITEM_COROUTINE:
 		return trace_filter_coroutine_passes(f, &item->coroutine);
 	case TRACE_ITEM_TOTALS:

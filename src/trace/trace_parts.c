@@ -86,6 +86,8 @@ uint64_t trace_parts_of(const struct trace_parts *p, const struct trace_item *it
 		return parts_of_process(p, item->descriptor.pid);
 	case TRACE_ITEM_WAITING:
 		return parts_of_process(p, item->waiting.pid);
+	case TRACE_ITEM_FRAME:
+		return parts_of_process(p, item->frame.pid);
 	default:
 		return 0;
 	}

@@ -21,7 +21,7 @@ def program(kind):
 
 
 def run(*words, status=0):
-    done = subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=300)
     assert status in (None, done.returncode), (words, done.returncode, done.stderr)
     return done
 
@@ -101,6 +101,24 @@ def section_of(page, name):
         text = f.read()
     data = text.split(f'id="ct-{name}"', 1)[1].split(">", 1)[1].split("<", 1)[0]
     return json.loads(gzip.decompress(base64.b64decode(data)))
+
+
+def check_filters(trace):
+    """A range and a coroutine choose the same frames in JSON lines and in a compact trace."""
+    compact, frames = f"{SCRATCH.name}/filtered.ct", frames_of(trace)
+    run("export", "ct", trace, "-o", compact)
+    start = min(e["start_ts"] for e in lines_of(trace) if e["type"] == "run")
+    times = sorted(f["ts"] for f in frames)
+    low, high = times[len(times) // 3], times[len(times) // 2]
+    coro = max(f.get("probe_id", 0) for f in frames)
+    for source in (trace, compact):
+        for options, passes in ((["--from", f"{low - start}ns", "--to", f"{high - start}ns"], lambda f: low <= f["ts"] <= high),
+                                (["--coro", str(coro)], lambda f: f.get("probe_id") == coro)):
+            out = f"{SCRATCH.name}/part.jsonl"
+            run("export", "jsonl", source, *options, "-o", out, status=None)
+            wanted = {f["ticket"] for f in frames if passes(f)}
+            got = {f["ticket"] for f in frames_of(out)}
+            assert wanted and len(wanted) < len(frames) and got == wanted, (source, options, len(got), len(wanted))
 
 
 def check_page(trace, saves):
@@ -231,6 +249,7 @@ def main():
         check_linked(kind, 60)
     trace, saves = check_linked("pie", 1200)
     check_formats(trace, saves)
+    check_filters(trace)
     check_page(trace, saves)
     check_counters()
     check_running()
