@@ -214,7 +214,7 @@ def check_counters():
     moved = [f for f in frames_of(trace) if f.get("frame") == "step" and f["fields"]["where"] == "moved"]
     assert len(moved) == 5 and len({f["tid"] for f in moved}) == 1, moved
     # Not asked for: there are no such fields.
-    assert all(key not in f["fields"] for f in frames_of(f"{SCRATCH.name}/fixed.jsonl"))
+    assert all(key not in f["fields"] for f in frames_of(f"{SCRATCH.name}/pie.jsonl"))
 
 
 def check_alone():
@@ -245,7 +245,7 @@ def main():
     if sys.argv[1:] == ["loss"]:
         check_loss()
         return
-    for kind in ("fixed", "static", "static_pie"):
+    for kind in () if os.environ.get("SANITIZE") else ("fixed", "static", "static_pie"):
         check_linked(kind, 60)
     trace, saves = check_linked("pie", 1200)
     check_formats(trace, saves)
