@@ -30,7 +30,7 @@ if [ $quick = no ]; then
 	# Whoever has a Rust of his own has a newer one; and a real client for the server.
 	command -v cargo >/dev/null 2>&1 || packages+=(cargo rustc)
 	packages+=(apache2-utils tmux)
-	packages+=(gdb) # gcore: core files of running programs
+	packages+=(gdb strace) # core files of running programs; system calls of the tool
 	# Perfetto's schema and trace processor, for what is exported to it.
 	packages+=(python3-pip)
 	# The page, in a real browser.
@@ -39,7 +39,6 @@ if [ $quick = no ]; then
 	packages+=(postgresql mariadb-server mariadb-client sqlite3 python3-venv)
 	[ $full = no ] || packages+=(debootstrap)
 	packages+=(valgrind) # cachegrind, to compare simulated caches with
-	packages+=(gdb) # it writes core files, and reads ours
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
 	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "attach_options.h"
+#include "frames/live/counters.h"
 #include "run_collector.h"
 #include "run_frames.h"
 
@@ -52,6 +53,30 @@ static bool run_can_trace_memory(const struct session *s)
 	return true;
 }
 
+/* With the options in @s, and the program in @argv from @first on. */
+static int run_with_options(struct session *s, int first, int argc, char **argv)
+{
+	if (s->config.pid && first < argc)
+		return opts_unexpected(&command_run, argv[first]);
+	if (s->config.duration_ns && !s->config.pid) {
+		message_print("run", "--duration needs -p PID");
+		return EXIT_USAGE;
+	}
+	if (!run_frames_check(&s->config))
+		return EXIT_USAGE;
+	if (s->memory.wanted && !run_can_trace_memory(s))
+		return EXIT_USAGE;
+	if (s->config.pid)
+		return session_run(s);
+	if (first >= argc) {
+		message_print("run", "no program to run");
+		fputs("hint: corotracer run -o trace.jsonl -- ./your_program, or -p PID\n", stderr);
+		return EXIT_USAGE;
+	}
+	s->config.argv = argv + first;
+	return session_run(s);
+}
+
 static int run_run(int argc, char **argv)
 {
 	struct session s;
@@ -59,27 +84,10 @@ static int run_run(int argc, char **argv)
 
 	session_init(&s, &command_run);
 	status = opts_parse(&command_run, &s, argc, argv, &first);
-	if (status != OPTS_PARSED)
-		return status;
-	if (s.config.pid && first < argc)
-		return opts_unexpected(&command_run, argv[first]);
-	if (s.config.duration_ns && !s.config.pid) {
-		message_print("run", "--duration needs -p PID");
-		return EXIT_USAGE;
-	}
-	if (!run_frames_check(&s.config))
-		return EXIT_USAGE;
-	if (s.memory.wanted && !run_can_trace_memory(&s))
-		return EXIT_USAGE;
-	if (s.config.pid)
-		return session_run(&s);
-	if (first >= argc) {
-		message_print("run", "no program to run");
-		fputs("hint: corotracer run -o trace.jsonl -- ./your_program, or -p PID\n", stderr);
-		return EXIT_USAGE;
-	}
-	s.config.argv = argv + first;
-	return session_run(&s);
+	if (status == OPTS_PARSED)
+		status = run_with_options(&s, first, argc, argv);
+	counters_release(&s.config.frames.counters);
+	return status;
 }
 
 const struct command command_run = {

@@ -30,7 +30,7 @@ def wanted(events):
 
 def kill_collector(dir, output, pause_s, processes, coroutines, events, us):
     """Returns the region that the killed collector left; the programs have ended."""
-    done = dir + "/done"
+    done, started = dir + "/done", time.time()
     one = words(TARGET, "events", coroutines, events, us)
     p = popen(TOOL, "run", "-q", "-o", output, "--", "sh", "-c",
               " & ".join([one] * processes) + f" & wait; echo > {done}")
@@ -43,7 +43,9 @@ def kill_collector(dir, output, pause_s, processes, coroutines, events, us):
     wait_until(lambda: os.path.exists(done), "the programs' end")
     os.unlink(done)
     _, out, _ = tool("recover", "--json")
-    left = [r["region"] for r in json.loads(out) if r["collector_pid"] == p.pid]
+    # An older collector that was killed may have had the same pid.
+    left = [r["region"] for r in json.loads(out)
+            if r["collector_pid"] == p.pid and os.stat(r["region"]).st_mtime >= started - 1]
     return left[0] if left else None  # None: it had finished before
 
 
