@@ -55,7 +55,7 @@ static const char *usual_name(const char *word)
 	return word;
 }
 
-static bool stdout_was_closed; /* by whoever started the tool, who wants no output */
+static bool stdout_was_closed; /* before the tool started: no output is wanted */
 
 /*
  * Open descriptors 0 to 2 if they are closed: otherwise the region or the trace would get one of

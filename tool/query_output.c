@@ -12,7 +12,7 @@
 #include "base/fmt_double.h"
 #include "base/text.h"
 
-/* So many rows are looked at before the first one is printed. */
+/* Number of rows that are looked at before the first one is printed. */
 #define TABLE_ROWS_FIRST 500
 
 /* A column of text stays this wide on a narrow terminal. */

@@ -13,7 +13,7 @@
 #include "export/detail_rows.h"
 #include "query/row_store.h"
 
-/* So many coroutines are looked up in the trace. */
+/* Number of coroutines that are looked up in the trace. */
 #define COROUTINE_LOOKUPS 2
 
 struct coroutine_cache {

@@ -18,8 +18,8 @@
 #include "query/slice_switches.h"
 #include "trace/coro_table.h"
 
-/* So many open intervals are looked up one by one, if they are open so many events behind the
- * range: most end soon, and each lookup reads the facts of the trace again. */
+/* How many open intervals are looked up one by one, and how many events behind the range they must
+ * still be open for that: most end soon, and each lookup reads the facts of the trace again. */
 #define INTERVAL_LOOKUPS 64
 #define INTERVAL_EVENTS  65536
 

@@ -85,7 +85,7 @@ struct query {
 	struct query_tables tables;
 	struct query_stats stats;
 	struct query_db *db;
-	bool is_declaring; /* SQLite parses the declaration of a table of ours */
+	bool is_declaring; /* SQLite parses the declaration of one of these tables */
 };
 
 /* Adds a table, of which the list makes a copy.  False: no memory. */

@@ -23,7 +23,7 @@ struct frame_sample {
 	struct sampled_frame *frames;
 	size_t nr, room;
 	uint64_t of, lost; /* in the trace */
-	uint64_t step;     /* one of so many is taken; 0: all */
+	uint64_t step;     /* every step-th is taken; 0: all */
 };
 
 /* 0 or -ENOMEM. */

@@ -85,7 +85,7 @@ class Collector:
         raise AssertionError(f"no events in the trace: {self.process.communicate()[1]}")
 
     def has_threads(self, wanted):
-        """So many threads have suspended a coroutine in the trace.
+        """True if that many threads have suspended a coroutine in the trace.
 
         It may grow faster than it is read here: each line is read once, and no more lines than are needed.
         """

@@ -42,7 +42,7 @@ def markers(*sources):
 
 
 def build(_, program, compiler, flags, libs=(), inputs=()):
-    """Path of a program that other tests use too: whoever changes it takes a copy."""
+    """Path of a program that other tests use too: copy it to change it."""
     command = [compiler, "-std=c++20", *flags, os.path.join(HERE, program + ".cpp"), "-pthread", *libs]
     if compiler.startswith("g++"):
         command.insert(2, "-fcoroutines")
