@@ -8,6 +8,7 @@
 #   ./test.sh --full    ./test.sh plus the tests with the label "full"; COROTRACER_FULL=1 in the
 #                       environment makes the other tests longer (hours; needs root for chroots)
 #
+# A few failed tests get a second attempt, one at a time; each is printed as "second attempt: ...".
 # The last line is "N passed, N failed" (", N skipped", with the reasons above it).
 set -eu
 cd "$(dirname "$0")"
