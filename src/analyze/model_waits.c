@@ -221,19 +221,3 @@ const struct coro *model_child(const struct model *m, const struct coro *co)
 	child = model_find(m, co->resource);
 	return child && child->state != TRACE_STATE_ENDED ? child : NULL;
 }
-
-/* ---- runs ---------------------------------------------------------------- */
-
-void waits_next_run(struct model *m)
-{
-	if (m->nr_uses)
-		memset(m->uses, 0, m->nr_uses * sizeof(*m->uses));
-	memset(m->ticks, 0, sizeof(m->ticks));
-	memset(m->departed, 0, sizeof(m->departed));
-	m->nr_uses = 0;
-	m->nr_ticks = m->nr_departed = m->nr_cancelled = 0;
-	m->running = m->idle_since = m->idle_ns = m->longest_idle = m->second_idle = 0;
-	m->last_birth_ts = m->early_used = m->early_unused = 0;
-	m->windows_active = 0;
-	m->window_has_event = false;
-}

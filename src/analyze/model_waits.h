@@ -24,7 +24,4 @@ int waits_cancelled(struct model *m, const struct coro *co, uint64_t ts);
 /* @co is about to be removed. */
 void waits_depart(struct model *m, const struct coro *co, uint64_t ts);
 
-/* Forget what ends with a run: the next events are of another run of the program. */
-void waits_next_run(struct model *m);
-
 #endif
