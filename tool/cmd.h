@@ -72,8 +72,11 @@ const struct command *command_find_sub(const struct command *cmd, const char *na
 /* The last word of the command's name. */
 const char *command_word(const struct command *cmd);
 
-/* Print the bash completion script. */
-int completion_print(void);
+/* Print the completion script of bash, zsh or fish; NULL: bash. */
+int completion_print_script(const char *shell);
+
+/* Print what can follow @words, the last of which is being typed: see completion.c. */
+int completion_complete(int nr, char **words);
 
 /* The flag style of the existing coroTracer (-n 256 -cmd "./app" -out trace.jsonl), translated. */
 int legacy_main(int argc, char **argv);

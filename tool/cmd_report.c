@@ -50,7 +50,7 @@ static const struct opt options[] = {
 	  OPT_CHOICE(struct report_options, job.color, "auto, never or always",
 		     REPORT_COLOR_AUTO) },
 	{ 0, "fail-on", "LIST", "exit 1 on strong findings of: leak,... or all",
-	  OPT_CALL(struct report_options, job, parse_fail_on) },
+	  OPT_CALL(struct report_options, job, parse_fail_on), .takes_detectors = true },
 	{ 0, "min-confidence", "WHAT", "least confidence: info, suspect, strong or proven",
 	  OPT_CHOICE(struct report_options, job.least, "info, suspect, strong or proven",
 		     CONFIDENCE_INFO),

@@ -115,7 +115,9 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--completion"))
-		return finish_output(completion_print());
+		return finish_output(completion_print_script(argv[2]));
+	if (!strcmp(argv[1], "--complete"))
+		return finish_output(completion_complete(argc - 2, argv + 2));
 	cmd = command_find(usual_name(argv[1]));
 	if (cmd)
 		return finish_output(command_start(cmd, argc - 1, argv + 1));

@@ -54,11 +54,12 @@ struct opt_use {
 
 /* One option of a command; a table of options ends with a row without a name. */
 struct opt { /* NOLINT(clang-analyzer-optin.performance.Padding): rows begin with the names */
-	char letter;      /* 'o', or 0: only the long form */
-	const char *name; /* "output" */
-	const char *arg;  /* "FILE", "[=FILE]" if optional, or NULL for a flag */
-	const char *help; /* one line, lower case, no full stop; NULL: an alias, not listed */
-	bool is_rare;     /* the help has only its name; the manual explains it */
+	char letter;          /* 'o', or 0: only the long form */
+	const char *name;     /* "output" */
+	const char *arg;      /* "FILE", "[=FILE]" if optional, or NULL for a flag */
+	const char *help;     /* one line, lower case, no full stop; NULL: an alias, not listed */
+	bool is_rare;         /* the help has only its name; the manual explains it */
+	bool takes_detectors; /* names of detectors, for completion */
 	enum opt_type type;
 	size_t offset, size; /* field that gets the value, in the command's options */
 	size_t given;        /* 1 + offset of a bool that is set when the option occurs; 0: none */
