@@ -5,7 +5,14 @@
 
 #include "cmd.h"
 
+/* Commands of which the list has only the names: they need another program, or are well known. */
+static const char machines[] = "many machines";
 static const char about[] = "about the tool";
+
+static bool is_short(const char *instrument)
+{
+	return !strcmp(instrument, machines) || !strcmp(instrument, about);
+}
 
 static bool first_of_instrument(size_t at)
 {
@@ -29,20 +36,18 @@ static void print_instrument(const char *instrument)
 	}
 }
 
-/* These commands are well known: one line for all of them. */
-static void print_about(void)
+static void print_names(const char *instrument)
 {
 	bool first = true;
 	size_t i;
 
-	fputs(about, stdout);
+	fputs(instrument, stdout);
 	for (i = 0; commands[i]; i++) {
-		if (strcmp(commands[i]->instrument, about) != 0)
+		if (strcmp(commands[i]->instrument, instrument) != 0)
 			continue;
 		printf("%s %s", first ? ":" : ",", commands[i]->name);
 		first = false;
 	}
-	putchar('\n');
 }
 
 static void print_all(void)
@@ -52,10 +57,13 @@ static void print_all(void)
 	puts("usage: corotracer COMMAND ...; to begin: run -o t.jsonl -- PROGRAM, report t.jsonl, "
 	     "help COMMAND");
 	for (i = 0; commands[i]; i++) {
-		if (first_of_instrument(i) && strcmp(commands[i]->instrument, about) != 0)
+		if (first_of_instrument(i) && !is_short(commands[i]->instrument))
 			print_instrument(commands[i]->instrument);
 	}
-	print_about();
+	print_names(machines);
+	fputs("; ", stdout);
+	print_names(about);
+	putchar('\n');
 }
 
 static int run_help(int argc, char **argv)

@@ -16,16 +16,22 @@ const char *command_word(const struct command *cmd)
 static void help_print_rare(const struct command *cmd)
 {
 	const struct opt *o;
-	bool has_rare = false;
+	size_t column = 0;
 
 	for (o = cmd->opts; o && o->name; o++) {
+		size_t size = strlen(o->name) + 4; /* with "--" and ", " */
+
 		if (!o->help || !o->is_rare)
 			continue;
-		printf("%s--%s%s%s", has_rare ? ", " : "  see man corotracer: ", o->name,
-		       o->arg && o->arg[0] != '[' ? " " : "", o->arg ? o->arg : "");
-		has_rare = true;
+		if (!column)
+			column = (size_t)printf("  see man corotracer:");
+		else
+			column += (size_t)printf(",");
+		if (column + size > 98)
+			column = (size_t)printf("\n   ") - 1;
+		column += (size_t)printf(" --%s", o->name);
 	}
-	if (has_rare)
+	if (column)
 		putchar('\n');
 }
 

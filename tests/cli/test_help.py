@@ -10,7 +10,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 def top_commands():
     _, out, _ = tool("help")
-    about = re.search(r"^about the tool: (.*)$", out, re.M).group(1).split(", ")
+    last = re.search(r"^(?:[\w ]+: [\w, ]+; )?about the tool: .*$", out, re.M).group(0)
+    about = [name for part in last.split("; ") for name in part.split(": ")[1].split(", ")]
     return re.findall(r"^  (\w+) +\S", out, re.M) + about
 
 
@@ -22,7 +23,7 @@ def commands():
 
 def options(command):
     _, out, _ = tool("help", *command.split())
-    rare = re.search(r"^  see man corotracer: (.*)$", out, re.M)
+    rare = re.search(r"^  see man corotracer: (.*(?:\n {4}--.*)*)$", out, re.M)
     return re.findall(r"^ +(?:-\w, )? *(--[\w-]+)", out, re.M) + re.findall(r"--[\w-]+", rare.group(1) if rare else "")
 
 
