@@ -53,6 +53,8 @@ struct collector_config {
 			  bool has_attached);
 	/* Called when a snapshot that a signal requested was written or has failed. */
 	void (*snapshot_taken)(const struct snapshot_result *result);
+	/* Called when any snapshot was written to @path, also the last one. */
+	void (*snapshot_written)(const char *path);
 };
 
 struct collector_result {

@@ -422,6 +422,12 @@ static void tell_requester(struct snapshots *s, const struct snapshot_request *q
 		s->source.config->snapshot_taken(r);
 }
 
+static void snapshots_hand_over(const struct snapshots *s)
+{
+	if (!s->result.err.code && s->source.config->snapshot_written)
+		s->source.config->snapshot_written(s->result.path);
+}
+
 static void child_main(const struct snapshots *s, int out)
 {
 	struct collector_result *r = calloc(1, sizeof(*r));
@@ -450,6 +456,7 @@ static void take_it_ourselves(struct snapshots *s)
 		err_set(&s->result.err, -ENOMEM, "no memory for a snapshot");
 	}
 	free(r);
+	snapshots_hand_over(s);
 	tell_requester(s, &s->queue[0], &s->result);
 	snapshots_dequeue(s);
 }
@@ -497,6 +504,7 @@ static void child_done(struct snapshots *s)
 		else
 			err_set(&s->result.err, -ENOMEM, "no memory for a snapshot");
 	}
+	snapshots_hand_over(s);
 	tell_requester(s, &s->queue[0], &s->result);
 	snapshots_dequeue(s);
 }
@@ -567,8 +575,10 @@ void snapshots_finish(struct snapshots *s, struct collector_result *r)
 	/* Snapshots to other paths first; the output is written last. */
 	while (s->nr_queue && s->queue[0].path)
 		take_it_ourselves(s);
-	if (s->source.config->flight_size)
+	if (s->source.config->flight_size) {
 		take_snapshot(&s->source, NULL, true, r, &s->result);
+		snapshots_hand_over(s);
+	}
 	while (s->nr_queue) {
 		if (s->queue[0].path) {
 			take_it_ourselves(s); /* its result is not the run's, which is in @r */
