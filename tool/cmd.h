@@ -48,6 +48,7 @@ extern const struct command command_snapshot;
 extern const struct command command_recover;
 extern const struct command command_top;
 extern const struct command command_serve;
+extern const struct command command_ship;
 extern const struct command command_info;
 extern const struct command command_report;
 extern const struct command command_diff;

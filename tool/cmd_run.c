@@ -8,6 +8,30 @@
 #include "run_collector.h"
 #include "run_frames.h"
 
+/* The labels, and the spool that is written without -o. */
+#define RUN_SHIP_OPTS                                                                     \
+	{ 0,                                                                              \
+	  "spool",                                                                        \
+	  "DIR",                                                                          \
+	  "with --ship, without -o: directory of the spool",                              \
+	  OPT_NAME(struct session, shipping.options.spool),                               \
+	  .is_rare = true },                                                              \
+		{ 0,                                                                      \
+		  "spool-size",                                                           \
+		  "SIZE",                                                                 \
+		  "with --ship, without -o: limit (default 1G)",                          \
+		  OPT_SIZE(struct session, shipping.options.spool_size, SHIP_SPOOL_LEAST, \
+			   SHIP_SPOOL_HIGHEST),                                           \
+		  .is_rare = true },                                                      \
+		{ 0,                                                                      \
+		  "ship-wait",                                                            \
+		  "SECONDS",                                                              \
+		  "with --ship: time to send the rest (default 10)",                      \
+		  OPT_REAL(struct session, shipping.options.wait_ns, 0, 1e6, 1e9),        \
+		  OPT_GIVEN(struct session, shipping.options.has_wait),                   \
+		  .is_rare = true },                                                      \
+		SHIP_LABEL_OPTS(struct session, shipping.options, true)
+
 static const struct opt opts[] = {
 	{ 'p', "pid", "PID", "trace this running process; Ctrl-C detaches",
 	  OPT_NUMBER(struct session, config.pid, 1, 1u << 30) },
@@ -18,6 +42,9 @@ static const struct opt opts[] = {
 	SESSION_OPTS,
 	{ 0, "serve", "[=PORT]", "serve a page with live data, also after the run",
 	  OPT_NUMBER(struct session, serve_port, 1, 65535), OPT_GIVEN(struct session, serve) },
+	{ 0, "ship", "URL", "send the trace to nats://HOST or file:DIR while it is written",
+	  OPT_NAME(struct session, shipping.options.url) },
+	RUN_SHIP_OPTS,
 	{ 0, "cpu", NULL, "record when threads have a processor, and when they wait",
 	  OPT_FLAG(struct session, config.cpu) },
 	{ 0, "frames", "[=BUFFER,...]", "record frames, from the program's start (default: all)",

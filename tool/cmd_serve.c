@@ -8,11 +8,13 @@
 
 #include "cmd.h"
 #include "run_server.h"
+#include "run_shipper.h"
 
 struct serve_options {
 	struct serving serving;
 	uint16_t port;
 	const char *address;
+	struct shipping shipping;
 };
 
 static const struct opt options[] = {
@@ -22,11 +24,30 @@ static const struct opt options[] = {
 	  OPT_TEXT(struct serve_options, address) },
 	{ 0, "open", NULL, "open the page in the browser",
 	  OPT_FLAG(struct serve_options, serving.open) },
+	{ 0, "ship", "URL", "also send the trace (.ct) to nats://HOST or file:DIR",
+	  OPT_NAME(struct serve_options, shipping.options.url) },
+	SHIP_LABEL_OPTS(struct serve_options, shipping.options, true),
 	{ 'q', "quiet", NULL, "print only errors", OPT_FLAG(struct serve_options, serving.quiet) },
 	{ 0, "json", NULL, "print the URL as a JSON object",
 	  OPT_FLAG(struct serve_options, serving.json) },
 	{ .name = NULL },
 };
+
+/* Start to ship the trace.  Returns -1 to continue, or the exit status. */
+static int serve_ship(struct serve_options *o)
+{
+	enum trace_format format = TRACE_FORMAT_AUTO;
+	int status;
+
+	o->shipping.command = "serve";
+	status = shipping_prepare(&o->shipping, &o->serving.trace, &format, true, "serve");
+	if (status >= 0 || !o->shipping.options.url)
+		return status;
+	if (!shipping_fork(&o->shipping))
+		return EXIT_FAILED;
+	shipping_go(&o->shipping, o->serving.trace);
+	return -1;
+}
 
 static int run_serve(int argc, char **argv)
 {
@@ -46,7 +67,13 @@ static int run_serve(int argc, char **argv)
 	}
 	if (!serving_listen(&o.serving, o.address, o.port))
 		return EXIT_FAILED;
-	return serving_run(&o.serving);
+	status = serve_ship(&o);
+	if (status >= 0)
+		return status;
+	status = serving_run(&o.serving);
+	shipping_stop(&o.shipping);
+	shipping_text(&o.shipping, o.serving.quiet);
+	return status;
 }
 
 const struct command command_serve = {

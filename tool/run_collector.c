@@ -63,8 +63,8 @@ static int session_exit_status(const struct session *s, const struct collector_r
 		return EXIT_FAILED;
 	if (r->frames.failed)
 		return EXIT_FAILED;
-	if (s->fail_on_loss &&
-	    (r->lost || r->others_lost || r->totals.without_station || r->frames.lost))
+	if (s->fail_on_loss && (r->lost || r->others_lost || r->totals.without_station ||
+				r->frames.lost || s->shipping.result.given_up.blocks))
 		return EXIT_FAILED;
 	return EXIT_OK;
 }
@@ -113,15 +113,24 @@ static bool session_can_check(const struct session *s)
 
 /* ---- the page --------------------------------------------------------------- */
 
-/* The collector's `ready` callback has no context argument. */
+/* The collector's callbacks have no context argument. */
 static struct serving *waiting;
+static struct shipping *waiting_shipper;
 
 static void trace_is_there(const char *shm, const char *sock, uint32_t nr_stations)
 {
 	(void)shm;
 	(void)sock;
 	(void)nr_stations;
-	serving_go(waiting);
+	if (waiting)
+		serving_go(waiting);
+	if (waiting_shipper && !waiting_shipper->is_flight)
+		shipping_go(waiting_shipper, waiting_shipper->trace);
+}
+
+static void snapshot_is_there(const char *path)
+{
+	shipping_snapshot(waiting_shipper, path);
 }
 
 static bool session_is_ctf(const struct session *s)
@@ -153,6 +162,56 @@ static int session_start_page(struct session *s)
 	s->config.ready = trace_is_there;
 	message_print(session_name(s), "the page is at %s", page->listener.url);
 	return -1;
+}
+
+/* ---- the shipper ------------------------------------------------------------ */
+
+/* What reads the whole trace has to wait until the shipper gave parts of it back. */
+static bool session_can_ship(const struct session *s)
+{
+	const char *option = s->check ? "--check" : s->serve ? "--serve" : NULL;
+
+	if (!s->shipping.options.url || !option || s->has_output)
+		return true;
+	message_print(session_name(s), "%s needs the whole trace, and --ship keeps only the spool",
+		      option);
+	fputs("hint: keep the trace with -o FILE.ct\n", stderr);
+	return false;
+}
+
+/* Before the program starts.  Returns -1 to continue, or the exit status. */
+static int session_prepare_shipper(struct session *s)
+{
+	struct shipping *ship = &s->shipping;
+
+	if (!session_can_ship(s))
+		return EXIT_USAGE;
+	ship->command = session_name(s);
+	ship->is_new = true;
+	ship->is_flight = s->config.flight_size != 0;
+	return shipping_prepare(ship, &s->config.output, &s->config.format, s->has_output,
+				s->config.argv ? s->config.argv[0] : "run");
+}
+
+static int session_start_shipper(struct session *s)
+{
+	if (!s->shipping.options.url)
+		return -1;
+	if (!shipping_fork(&s->shipping))
+		return EXIT_FAILED;
+	waiting_shipper = &s->shipping;
+	s->config.ready = trace_is_there;
+	s->config.snapshot_written = s->shipping.is_flight ? snapshot_is_there : NULL;
+	return -1;
+}
+
+static void session_end_shipper(struct session *s, bool has_run)
+{
+	waiting_shipper = NULL;
+	if (has_run)
+		shipping_finish(&s->shipping);
+	else
+		shipping_stop(&s->shipping);
 }
 
 /* Stop serving if a signal other than SIGINT (Ctrl-C) ended the run. */
@@ -200,11 +259,18 @@ int session_run(struct session *s)
 	struct err err = { 0 };
 	int status;
 
+	status = session_prepare_shipper(s);
+	if (status >= 0)
+		return status;
 	if (!session_can_check(s))
 		return EXIT_USAGE;
 	status = session_start_page(s);
-	if (status >= 0)
+	if (status < 0)
+		status = session_start_shipper(s);
+	if (status >= 0) {
+		session_end_page(s, NULL);
 		return status;
+	}
 	s->config.tool = "corotracer " COROTRACER_VERSION;
 	s->config.lanes.lives = s->config.nr_stations;
 	/* Written only on request: see 'corotracer snapshot'. */
@@ -213,6 +279,7 @@ int session_run(struct session *s)
 	s->config.attached = s->quiet || s->json ? NULL : say_attached;
 	if (!run_memory_begin(&s->memory, s->config.output, s->config.argv, s->json, s->quiet)) {
 		session_end_page(s, NULL);
+		session_end_shipper(s, false);
 		return EXIT_FAILED;
 	}
 	session_look_begin(s);
@@ -220,6 +287,7 @@ int session_run(struct session *s)
 		run_waiting_end();
 		run_memory_end(&s->memory, EXIT_FAILED);
 		session_end_page(s, NULL);
+		session_end_shipper(s, false);
 		if (s->json)
 			run_summary_json_error(&err);
 		else
@@ -227,6 +295,7 @@ int session_run(struct session *s)
 		return err.exit_status ? err.exit_status : EXIT_FAILED;
 	}
 	run_waiting_end();
+	session_end_shipper(s, true);
 	status = session_exit_status(s, &result);
 	/* The reader of stderr may have closed it; the exit status still counts. */
 	signal(SIGPIPE, SIG_IGN);

@@ -337,8 +337,10 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 
 	lines_trouble(s, r);
 	if (s->quiet && !r->lost && !r->totals.without_station && !r->totals.garbage &&
-	    !r->frames.lost)
+	    !r->frames.lost) {
+		shipping_text(&s->shipping, true);
 		return;
+	}
 	printer_begin(&p, stderr, false);
 	line_totals(s, r);
 	line_loss(r);
@@ -355,6 +357,7 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 	summary_writers(&p, r);
 	lines_connected(r);
 	printer_end(&p);
+	shipping_text(&s->shipping, false);
 	line_attached(r);
 }
 
@@ -444,6 +447,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	summary_json_lanes(&p, r);
 	summary_writers(&p, r);
 	summary_worst(&p, r);
+	shipping_json(&p, &s->shipping);
 	summary_json_trouble(&p, "error", r->failed.code ? &r->failed : &r->output);
 	summary_json_trouble(&p, "sidecar_error", &r->sidecar);
 	printer_end(&p);

@@ -193,10 +193,8 @@ int ship_follow_load(struct ship_follow *f, struct ship_block *block, struct err
 		return ship_follow_failed(f, rc, err);
 	if (rc == 0 || memcmp(f->bytes.data, &block->head, sizeof(block->head)) != 0 ||
 	    compact_crc(f->bytes.data + sizeof(block->head), block->head.size) !=
-		    block->head.payload_crc) {
-		ship_follow_damaged(f, &block->head);
+		    block->head.payload_crc)
 		return 0;
-	}
 	block->data = f->bytes.data;
 	block->size = size;
 	return 1;
@@ -211,6 +209,8 @@ int ship_follow_next(struct ship_follow *f, struct ship_block *block, struct err
 		if (rc <= 0)
 			return rc;
 		rc = ship_follow_load(f, block, err);
+		if (rc == 0)
+			ship_follow_damaged(f, &block->head);
 	} while (rc == 0);
 	return rc;
 }

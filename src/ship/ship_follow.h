@@ -68,7 +68,10 @@ int ship_follow_next(struct ship_follow *f, struct ship_block *block, struct err
 /* The same without the bytes, and without a look at them: block->data is NULL. */
 int ship_follow_head(struct ship_follow *f, struct ship_block *block, struct err *err);
 
-/* Read the bytes of a block that was returned before; 1; 0: it is damaged; or a negative errno. */
+/*
+ * Read the bytes of a block that ship_follow_head() returned.  1; 0: it is damaged, which is not
+ * counted; or a negative errno.
+ */
 int ship_follow_load(struct ship_follow *f, struct ship_block *block, struct err *err);
 
 /* Safe on a struct that is all zero, or was closed. */
