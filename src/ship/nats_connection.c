@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* nats_connection.c - a connection to a NATS server with the stream of blocks. */
+#include "ship/nats_connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/monotonic.h"
+
+#define NATS_CONNECT_MS INT64_C(3000)
+/* A connection on which nothing moves is noticed after the second ping. */
+#define NATS_PING_MS INT64_C(2000)
+#define NATS_PINGS   2
+/* In which the server recognizes a block that is sent again; the loader does so at any time. */
+#define NATS_DUPLICATES INT64_C(600000000000)
+
+/* ---- the address ------------------------------------------------------------------ */
+
+static int nats_hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Copy @size bytes with %XX decoded.  False: they do not fit. */
+static bool nats_decode(const char *from, size_t size, char *to, size_t room)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < size && nr + 1 < room; i++) {
+		if (from[i] == '%' && i + 2 < size && nats_hex(from[i + 1]) >= 0 &&
+		    nats_hex(from[i + 2]) >= 0) {
+			to[nr++] = (char)(nats_hex(from[i + 1]) * 16 + nats_hex(from[i + 2]));
+			i += 2;
+		} else {
+			to[nr++] = from[i];
+		}
+	}
+	to[nr] = 0;
+	return i == size;
+}
+
+static bool nats_parse_user(struct nats_address *a, const char *text, size_t size)
+{
+	const char *colon = memchr(text, ':', size), *password = getenv("NATS_PASSWORD");
+	size_t user = colon ? (size_t)(colon - text) : size;
+
+	if (!nats_decode(text, user, a->user, sizeof(a->user)))
+		return false;
+	if (colon)
+		return nats_decode(colon + 1, size - user - 1, a->password, sizeof(a->password));
+	return (size_t)snprintf(a->password, sizeof(a->password), "%s", password ? password : "") <
+	       sizeof(a->password);
+}
+
+static bool nats_parse_servers(struct nats_address *a, const char *text)
+{
+	while (*text && a->nr_servers < NATS_SERVERS_MAX) {
+		size_t size = strcspn(text, ",");
+		char *to = a->servers[a->nr_servers];
+
+		if (!size || size > 300 || memchr(text, '/', size) || memchr(text, '@', size))
+			return false;
+		snprintf(to, NATS_URL_SIZE, "nats://%.*s", (int)size, text);
+		a->nr_servers++;
+		text += size;
+		text += *text == ',';
+	}
+	return a->nr_servers && !*text;
+}
+
+int nats_address_parse(struct nats_address *a, const char *rest, struct err *err)
+{
+	const char *at = strrchr(rest, '@'), *servers = at ? at + 1 : rest;
+
+	memset(a, 0, sizeof(*a));
+	if ((at && !nats_parse_user(a, rest, (size_t)(at - rest))) ||
+	    !nats_parse_servers(a, servers)) {
+		err_set(err, -EINVAL, "cannot ship to nats://%.200s: this is not an address",
+			servers);
+		err_hint(err, "expected nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]");
+		return err->code;
+	}
+	snprintf(a->name, sizeof(a->name), "nats://%.*s%s%.400s", at ? 100 : 0, a->user,
+		 at ? "@" : "", servers);
+	return 0;
+}
+
+/* ---- the connection --------------------------------------------------------------- */
+
+int nats_failed(struct err *err, natsStatus status, const char *what, const char *name)
+{
+	const char *detail = libnats.nats_GetLastError(NULL);
+	int code = -ECONNREFUSED;
+
+	if (status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED)
+		code = -EACCES;
+	else if (status == NATS_NO_MEMORY)
+		code = -ENOMEM;
+	else if (status == NATS_TIMEOUT)
+		code = -ETIMEDOUT;
+	err_set(err, code, "cannot %s %s: %s", what, name,
+		detail && detail[0] ? detail : libnats.natsStatus_GetText(status));
+	if (code == -EACCES)
+		err_hint(err, "check user and password: nats://USER@HOST with NATS_PASSWORD in the "
+			      "environment");
+	else if (code != -ENOMEM)
+		err_hint(err, "blocks stay in the spool until the server answers");
+	return code;
+}
+
+static natsStatus nats_set_options(natsOptions *o, const struct nats_address *a)
+{
+	const char *servers[NATS_SERVERS_MAX];
+	natsStatus s;
+	int i;
+
+	for (i = 0; i < a->nr_servers; i++)
+		servers[i] = a->servers[i];
+	s = libnats.natsOptions_SetServers(o, servers, a->nr_servers);
+	if (s == NATS_OK && a->user[0])
+		s = libnats.natsOptions_SetUserInfo(o, a->user, a->password);
+	if (s == NATS_OK)
+		s = libnats.natsOptions_SetName(o, "corotracer");
+	if (s == NATS_OK)
+		s = libnats.natsOptions_SetTimeout(o, NATS_CONNECT_MS);
+	/* A lost connection is opened again here, and what has not arrived is sent again. */
+	if (s == NATS_OK)
+		s = libnats.natsOptions_SetAllowReconnect(o, false);
+	if (s == NATS_OK)
+		s = libnats.natsOptions_SetPingInterval(o, NATS_PING_MS);
+	if (s == NATS_OK)
+		s = libnats.natsOptions_SetMaxPingsOut(o, NATS_PINGS);
+	if (s == NATS_OK)
+		s = libnats.natsOptions_SetWriteDeadline(o, NATS_CONNECT_MS);
+	return s;
+}
+
+static int nats_connect(struct nats_connection *c, const struct nats_address *a, struct err *err)
+{
+	natsOptions *options = NULL;
+	natsStatus s = libnats.natsOptions_Create(&options);
+
+	if (s == NATS_OK)
+		s = nats_set_options(options, a);
+	if (s == NATS_OK)
+		s = libnats.natsConnection_Connect(&c->nc, options);
+	if (options)
+		libnats.natsOptions_Destroy(options);
+	return s == NATS_OK ? 0 : nats_failed(err, s, "connect to", a->name);
+}
+
+static int nats_no_jetstream(struct err *err, const struct nats_address *a)
+{
+	err_set(err, -ENOTSUP, "cannot ship to %s: the server has no JetStream", a->name);
+	err_hint(err, "start it with JetStream: nats-server -js -sd DIRECTORY");
+	return err->code;
+}
+
+/*
+ * A full stream refuses blocks instead of dropping old ones, and blocks stay until a loader has
+ * taken them: loss happens only in the spool, where it is counted.
+ */
+static natsStatus nats_add_stream(jsCtx *js, jsErrCode *code)
+{
+	const char *subjects[] = { NATS_SUBJECTS };
+	jsStreamConfig config;
+
+	libnats.jsStreamConfig_Init(&config);
+	config.Name = NATS_STREAM;
+	config.Subjects = subjects;
+	config.SubjectsLen = 1;
+	config.Storage = js_FileStorage;
+	config.Retention = js_WorkQueuePolicy;
+	config.Discard = js_DiscardNew;
+	config.Duplicates = NATS_DUPLICATES;
+	return libnats.js_AddStream(NULL, js, &config, NULL, code);
+}
+
+static int nats_find_stream(struct nats_connection *c, const struct nats_address *a,
+			    struct err *err)
+{
+	jsStreamInfo *info = NULL;
+	jsErrCode code = 0;
+	jsCtx *js = NULL;
+	natsStatus s = libnats.natsConnection_JetStream(&js, c->nc, NULL);
+
+	if (s == NATS_OK)
+		s = libnats.js_GetStreamInfo(&info, js, NATS_STREAM, NULL, &code);
+	if (info)
+		libnats.jsStreamInfo_Destroy(info);
+	if (s == NATS_NOT_FOUND || code == JSStreamNotFoundErr)
+		s = nats_add_stream(js, &code);
+	libnats.jsCtx_Destroy(js);
+	if (s == NATS_OK)
+		return 0;
+	if (s == NATS_NO_RESPONDERS || code == JSNotEnabledErr || code == JSNotEnabledForAccountErr)
+		return nats_no_jetstream(err, a);
+	return nats_failed(err, s, "use stream " NATS_STREAM " of", a->name);
+}
+
+int nats_connection_open(struct nats_connection *c, const struct nats_address *a, struct err *err)
+{
+	char subject[NATS_URL_SIZE];
+	natsStatus s;
+
+	memset(c, 0, sizeof(*c));
+	if (nats_connect(c, a, err) < 0)
+		return err->code;
+	if (nats_find_stream(c, a, err) < 0) {
+		nats_connection_close(c);
+		return err->code;
+	}
+	c->max_payload = (size_t)libnats.natsConnection_GetMaxPayload(c->nc);
+	s = libnats.natsInbox_Create(&c->inbox);
+	if (s == NATS_OK) {
+		snprintf(subject, sizeof(subject), "%s.>", c->inbox);
+		s = libnats.natsConnection_SubscribeSync(&c->replies, c->nc, subject);
+	}
+	if (s == NATS_OK)
+		return 0;
+	nats_connection_close(c);
+	return nats_failed(err, s, "subscribe at", a->name);
+}
+
+void nats_connection_close(struct nats_connection *c)
+{
+	libnats.natsSubscription_Destroy(c->replies);
+	libnats.natsInbox_Destroy(c->inbox);
+	libnats.natsConnection_Destroy(c->nc);
+	memset(c, 0, sizeof(*c));
+}
