@@ -67,7 +67,8 @@ need_if_known() {
 # shellcheck disable=SC2034 # used by scripts that source this file
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev
 	libelf-dev libdw-dev libiberty-dev libpfm4-dev libsqlite3-dev libpq-dev libmariadb-dev
-	libzstd-dev zlib1g-dev libncurses-dev libmicrohttpd-dev libcapstone-dev)
+	libzstd-dev zlib1g-dev libncurses-dev libmicrohttpd-dev libcapstone-dev
+	libcurl4-openssl-dev)
 
 # The C++ examples, and clients for them.
 # shellcheck disable=SC2034

@@ -38,7 +38,7 @@ void cray_pack_begin(struct cray_pack *p, uint32_t thread, uint64_t order, uint6
 	__builtin_memset(p->hash, 0, sizeof(p->hash));
 }
 
-static uint32_t site_hash(uint64_t pc, uint32_t how)
+static uint32_t pack_site_hash(uint64_t pc, uint32_t how)
 {
 	uint64_t h = (pc ^ (uint64_t)how << 40) * UINT64_C(0x9E3779B97F4A7C15);
 
@@ -68,7 +68,7 @@ static struct cray_pack_site *pack_site_new(struct cray_pack *p, uint64_t pc, ui
 
 struct cray_pack_site *cray_pack_find(struct cray_pack *p, uint64_t pc, uint32_t how, uint32_t *who)
 {
-	uint32_t i = site_hash(pc, how);
+	uint32_t i = pack_site_hash(pc, how);
 	struct cray_pack_site *site;
 
 	/* The table has four entries per site: the loop always finds a free one. */
