@@ -198,21 +198,49 @@ static int compact_unpack_all(struct compact_unpacker *u, const struct compact_b
 	return at == head->size;
 }
 
-int compact_block_load(struct compact_unpacker *u, int fd, uint64_t offset,
-		       const struct compact_block_head *head)
+/* Room for the payload, with zeros behind it.  0 or -ENOMEM. */
+static int compact_unpacker_reserve(struct compact_unpacker *u,
+				    const struct compact_block_head *head)
 {
-	int rc;
-
 	if (!u->zstd)
 		u->zstd = ZSTD_createDCtx();
 	bytes_clear(&u->payload);
 	if (!u->zstd || !bytes_more(&u->payload, (size_t)head->size + SLACK))
 		return -ENOMEM;
 	memset(u->payload.data + head->size, 0, SLACK);
-	rc = compact_read_at(fd, u->payload.data, head->size, offset + sizeof(*head));
-	if (rc <= 0)
-		return rc;
+	return 0;
+}
+
+static int compact_unpack_payload(struct compact_unpacker *u, const struct compact_block_head *head)
+{
 	if (compact_crc(u->payload.data, head->size) != head->payload_crc)
 		return 0;
 	return compact_unpack_all(u, head);
+}
+
+int compact_block_load(struct compact_unpacker *u, int fd, uint64_t offset,
+		       const struct compact_block_head *head)
+{
+	int rc = compact_unpacker_reserve(u, head);
+
+	if (rc == 0)
+		rc = compact_read_at(fd, u->payload.data, head->size, offset + sizeof(*head));
+	return rc <= 0 ? rc : compact_unpack_payload(u, head);
+}
+
+int compact_block_unpack(struct compact_unpacker *u, const void *block, size_t size,
+			 struct compact_block_head *head)
+{
+	int rc;
+
+	if (size < sizeof(*head))
+		return 0;
+	memcpy(head, block, sizeof(*head));
+	if (!compact_block_head_is_valid(head) || size - sizeof(*head) != head->size)
+		return 0;
+	rc = compact_unpacker_reserve(u, head);
+	if (rc < 0)
+		return rc;
+	memcpy(u->payload.data, (const uint8_t *)block + sizeof(*head), head->size);
+	return compact_unpack_payload(u, head);
 }

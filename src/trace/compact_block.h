@@ -63,6 +63,10 @@ void compact_unpacker_release(struct compact_unpacker *u);
 int compact_block_load(struct compact_unpacker *u, int fd, uint64_t offset,
 		       const struct compact_block_head *head);
 
+/* The same for a whole block in memory, whose head is copied to *@head. */
+int compact_block_unpack(struct compact_unpacker *u, const void *block, size_t size,
+			 struct compact_block_head *head);
+
 /* Reads exactly @size bytes at @offset.  1; 0: the file ends before; or a negative errno. */
 int compact_read_at(int fd, void *to, size_t size, uint64_t offset);
 
