@@ -133,7 +133,7 @@ static const struct native_column block_rows_columns[NR_BLOCK_COLUMNS] = {
 	[BLOCK_COLUMN_LOADED] = ROW_TIME("loaded"),
 };
 
-/* Texts first, then numbers: loader_account.c fills them in this order. */
+/* Texts first, then numbers: loader_rows.c fills them in this order. */
 static const struct native_column run_rows_columns[] = {
 	ROW_TEXT("run"),
 	ROW_TEXT("service"),

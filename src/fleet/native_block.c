@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define NATIVE_ROOM 4096
+#define NATIVE_ROOM 64
 
 /* Of a column with a dictionary: its version, and "the dictionary follows, numbers have 16 bits".
  */
@@ -47,6 +47,13 @@ void native_put_text(struct native_block *b, unsigned column, const char *text, 
 {
 	bytes_add_varint(&b->texts[column], size);
 	bytes_add(&b->texts[column], text, size);
+}
+
+void native_array_end(struct native_block *b, unsigned column, size_t size)
+{
+	uint64_t end = b->texts[column].size / size;
+
+	bytes_add(&b->ends[column], &end, sizeof(end));
 }
 
 /* ---- what is sent -------------------------------------------------------------- */
@@ -114,8 +121,10 @@ int native_block_pieces(const struct native_block *b, const void *const *entries
 		if (c->is_label)
 			native_add_dictionary(head, b, c, entries, nr_entries);
 		p->list[p->nr++] = head;
+		p->list[p->nr++] = &b->ends[i];
 		p->list[p->nr++] = native_piece_data(b, i, p);
-		rc = head->error ? head->error : b->texts[i].error ? b->texts[i].error : rc;
+		if (head->error || b->texts[i].error || b->ends[i].error)
+			rc = -ENOMEM;
 	}
 	return rc;
 }
@@ -132,8 +141,10 @@ void native_block_clear(struct native_block *b)
 {
 	unsigned i;
 
-	for (i = 0; i < NATIVE_COLUMNS_MAX; i++)
+	for (i = 0; i < NATIVE_COLUMNS_MAX; i++) {
 		bytes_clear(&b->texts[i]);
+		bytes_clear(&b->ends[i]);
+	}
 	b->nr = 0;
 }
 
@@ -145,6 +156,7 @@ void native_block_release(struct native_block *b)
 		free(b->data[i]);
 		b->data[i] = NULL;
 		bytes_release(&b->texts[i]);
+		bytes_release(&b->ends[i]);
 	}
 	free(b->labels);
 	b->labels = NULL;

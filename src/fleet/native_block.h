@@ -35,6 +35,7 @@ struct native_block {
 	const struct native_table *table;
 	unsigned char *data[NATIVE_COLUMNS_MAX]; /* of columns with a size */
 	struct bytes texts[NATIVE_COLUMNS_MAX];  /* of other columns that are no labels */
+	struct bytes ends[NATIVE_COLUMNS_MAX];   /* of arrays: where that of each row ends, u64 */
 	uint16_t *labels;                        /* per row: number of an entry */
 	size_t nr, room;                         /* rows */
 };
@@ -61,6 +62,9 @@ static inline void native_put_u8(struct native_block *b, unsigned column, unsign
 /* Failures are kept in the buffer's error, which native_block_pieces() returns. */
 void native_put_text(struct native_block *b, unsigned column, const char *text, size_t size);
 
+/* The elements of the row's array, of @size bytes each, are in the texts of the column. */
+void native_array_end(struct native_block *b, unsigned column, size_t size);
+
 static inline uint64_t native_u64_at(const struct native_block *b, unsigned column, size_t row)
 {
 	uint64_t value;
@@ -72,7 +76,7 @@ static inline uint64_t native_u64_at(const struct native_block *b, unsigned colu
 /* What is sent: heads and columns in turn. */
 struct native_pieces {
 	struct bytes own[2 * NATIVE_COLUMNS_MAX];
-	const struct bytes *list[2 * NATIVE_COLUMNS_MAX];
+	const struct bytes *list[3 * NATIVE_COLUMNS_MAX];
 	struct bytes labels;
 	size_t nr;
 };
