@@ -176,8 +176,8 @@ static int add_item(void *arg, const struct trace_item *item, struct err *err)
 	struct report_reading *to = arg;
 	int rc;
 
-	if (item->type == TRACE_ITEM_PROCESS)
-		report_memory_add_process(&to->job->memory, item->process.pid);
+	if (report_memory_add(&to->job->memory, item) < 0)
+		return no_memory(to->job, err);
 	if (item->type == TRACE_ITEM_MODULE)
 		rc = symbols_add_told(to->symbols, &item->module);
 	else
@@ -422,6 +422,7 @@ static int report_with(struct report_job *job, struct report_parts *parts, struc
 	if (!reader)
 		return err->code;
 	trace_reader_set_filter(reader, &job->filter);
+	job->memory.filter = job->filter;
 	rc = read_all(job, reader, parts, symbols, err);
 	if (!rc)
 		rc = report_job_conclude(job, reader, parts, symbols, rules, err);

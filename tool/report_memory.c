@@ -5,39 +5,124 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "base/text.h"
 #include "cmd.h"
 #include "memory/sim/replay.h"
+#include "memory/stat/coroutine_slices.h"
 #include "run_memory.h"
 
 #define ROWS_SHOWN  8   /* in text and Markdown */
 #define WAITS_LEAST 1.0 /* misses of the last level per slice: it waits on memory */
 #define PLACE_SIZE  640
 
-void report_memory_add_process(struct report_memory *m, uint64_t pid)
+/* ---- what the trace of coroutines says -------------------------------------------- */
+
+static int report_memory_add_fact(struct report_memory *m, const struct trace_memory *fact)
 {
+	if (!fact->file || m->nr_facts++)
+		return 0;
+	m->fact_texts[0] = strdup(fact->file);
+	m->fact_texts[1] = fact->build_id ? strdup(fact->build_id) : NULL;
+	m->fact = *fact;
+	m->fact.file = m->fact_texts[0];
+	m->fact.build_id = m->fact_texts[1];
+	return m->fact.file && !fact->build_id == !m->fact.build_id ? 0 : -ENOMEM;
+}
+
+int report_memory_add(struct report_memory *m, const struct trace_item *item)
+{
+	trace_filter_note(&m->filter, item);
+	if (item->type == TRACE_ITEM_MEMORY)
+		return report_memory_add_fact(m, &item->memory);
+	if (item->type != TRACE_ITEM_PROCESS)
+		return 0;
 	if (m->nr_pids < REPORT_MEMORY_PIDS)
-		m->pids[m->nr_pids] = pid;
+		m->pids[m->nr_pids] = item->process.pid;
 	m->nr_pids++;
+	return 0;
 }
 
 /* ---- reading ---------------------------------------------------------------------- */
 
 struct report_memory_watch {
-	struct blame *blame;
+	struct report_memory *memory;
 	const struct mem_facts *facts;
 };
+
+/* True if the filter of the report has the record: everything is simulated, not all is judged. */
+static bool report_memory_is_judged(const struct report_memory *m, const struct mem_record *r)
+{
+	const struct trace_filter *f = &m->filter;
+	uint64_t id = 0;
+
+	if ((f->has_from || f->has_to) &&
+	    (r->time_ns < trace_filter_from(f) || r->time_ns > trace_filter_to(f)))
+		return false;
+	return !f->has_coroutine ||
+	       (u64map_get(&m->coroutines, r->thread, &id) && id == f->coroutine);
+}
+
+/* A record that is not an access. */
+static int report_memory_record(struct report_memory *m, const struct mem_record *r)
+{
+	struct mem_record other = *r;
+
+	if (r->kind == MEM_CORO && m->filter.has_coroutine &&
+	    u64map_put(&m->coroutines, r->thread, r->value) < 0)
+		return -ENOMEM;
+	if (report_memory_is_judged(m, r))
+		return blame_record(m->blame, r);
+	if (r->kind != MEM_CORO)
+		return 0;
+	/* The thread runs the coroutine, but the slice is not counted. */
+	other.cause = (r->cause & ~(uint32_t)CRAY_CORO_CAUSE) | CRAY_CORO_CONTINUED;
+	return blame_record(m->blame, &other);
+}
 
 static int report_memory_each(void *context, const struct mem_record *r,
 			      const struct sim_outcome *out)
 {
 	struct report_memory_watch *w = context;
 
-	if (blame_modules(w->blame, w->facts) < 0)
+	if (blame_modules(w->memory->blame, w->facts) < 0)
 		return -ENOMEM;
-	return out ? blame_access(w->blame, r, out) : blame_record(w->blame, r);
+	if (!out)
+		return report_memory_record(w->memory, r);
+	return report_memory_is_judged(w->memory, r) ? blame_access(w->memory->blame, r, out) : 0;
+}
+
+/* The trace says which file it is: another one of that name is refused. */
+static int report_memory_check_fact(const struct report_memory *m, const struct mem_reader *r,
+				    struct err *err)
+{
+	const struct trace_memory *fact = &m->fact;
+	struct memory_totals totals;
+
+	memory_totals_glance(r, &totals);
+	if (mem_reader_size(r) != fact->size)
+		err_set(err, -EINVAL,
+			"cannot use '%s': it is not the memory trace of this run: it has %llu bytes"
+			" instead of %llu",
+			m->path, (unsigned long long)mem_reader_size(r),
+			(unsigned long long)fact->size);
+	else if (totals.accesses != fact->accesses)
+		err_set(err, -EINVAL,
+			"cannot use '%s': it is not the memory trace of this run: it has %llu "
+			"accesses instead of %llu",
+			m->path, (unsigned long long)totals.accesses,
+			(unsigned long long)fact->accesses);
+	else if (strcmp(fact->build_id ? fact->build_id : "", totals.build_id) != 0)
+		err_set(err, -EINVAL,
+			"cannot use '%s': it is not the memory trace of this run: its program is "
+			"another build",
+			m->path);
+	if (err->code)
+		err_hint(err, "it was replaced or changed after the run: 'corotracer run --mem' "
+			      "writes both, --mem=FILE names another file");
+	return err->code;
 }
 
 /* A memory trace of an earlier run may have the name that this one would have. */
@@ -60,12 +145,12 @@ static int report_memory_check_run(const struct report_memory *m, const struct m
 
 static int report_memory_simulate(struct report_memory *m, struct mem_reader *r, struct err *err)
 {
-	struct report_memory_watch w = { .facts = mem_reader_facts(r) };
+	struct report_memory_watch w = { .memory = m, .facts = mem_reader_facts(r) };
 	struct replay replay = { .each = report_memory_each, .context = &w };
 	int rc;
 
 	m->sim = sim_new(&m->machine.config, err);
-	m->blame = w.blame = m->sim ? blame_new(&m->machine.config, err) : NULL;
+	m->blame = m->sim ? blame_new(&m->machine.config, err) : NULL;
 	if (!m->blame)
 		return err->code;
 	rc = replay_run(&replay, m->sim, r, err);
@@ -105,23 +190,52 @@ static int report_memory_sort(struct report_memory *m)
 	return 0;
 }
 
+/* A name without directories is beside the trace; so is any that is not there. */
+static bool report_memory_beside(const char *trace, const char *file, char *path, size_t size)
+{
+	const char *slash, *name = strrchr(file, '/');
+	size_t length = strlen(trace);
+
+	if (name && access(file, F_OK) == 0)
+		return snprintf(path, size, "%s", file) < (int)size;
+	while (length > 1 && trace[length - 1] == '/')
+		length--;
+	slash = memrchr(trace, '/', length);
+	return snprintf(path, size, "%.*s%s", slash ? (int)(slash - trace) + 1 : 0, trace,
+			name ? name + 1 : file) < (int)size;
+}
+
+static bool report_memory_find(struct report_memory *m, const char *trace)
+{
+	if (m->file)
+		return snprintf(m->path, sizeof(m->path), "%s", m->file) < (int)sizeof(m->path);
+	if (m->fact.file)
+		return report_memory_beside(trace, m->fact.file, m->path, sizeof(m->path));
+	return run_memory_name(trace, m->path, sizeof(m->path));
+}
+
 int report_memory_read(struct report_memory *m, const char *trace, struct err *err)
 {
 	struct mem_reader *r;
 	int rc;
 
-	if (m->file)
-		snprintf(m->path, sizeof(m->path), "%s", m->file);
-	else if (!run_memory_name(trace, m->path, sizeof(m->path)))
+	if (!report_memory_find(m, trace))
 		return err_set(err, -ENAMETOOLONG, "the name of the memory trace is too long");
 	if (!mem_machine_settle(&m->machine, &command_report))
 		return err_set(err, -EINVAL, "cannot simulate this computer's caches");
 	r = mem_reader_open(m->path, err);
 	if (!r) {
-		err_hint(err, "'corotracer run --mem' writes it beside the trace");
+		err_hint(err,
+			 m->fact.file && !m->file
+				 ? "the trace names it: it was moved or removed; --mem=FILE says "
+				   "where it is"
+				 : "'corotracer run --mem' writes it beside the trace");
 		return err->code;
 	}
-	rc = report_memory_check_run(m, mem_reader_facts(r), err);
+	if (m->fact.file && !m->file)
+		rc = report_memory_check_fact(m, r, err);
+	else
+		rc = report_memory_check_run(m, mem_reader_facts(r), err);
 	if (!rc)
 		rc = report_memory_simulate(m, r, err);
 	if (!rc)
@@ -235,6 +349,10 @@ void report_memory_json(const struct report_memory *m, struct json_writer *j)
 void report_memory_release(struct report_memory *m)
 {
 	free(m->rows);
+	free(m->fact_texts[0]);
+	free(m->fact_texts[1]);
+	u64map_release(&m->coroutines);
+	trace_filter_release(&m->filter);
 	blame_free(m->blame);
 	sim_free(m->sim);
 }

@@ -283,6 +283,8 @@ int session_run(struct session *s)
 		return EXIT_FAILED;
 	}
 	session_look_begin(s);
+	if (s->memory.wanted)
+		s->config.add_facts = run_memory_add_facts;
 	if (collector_run(&s->config, &result, &err) < 0) {
 		run_waiting_end();
 		run_memory_end(&s->memory, EXIT_FAILED);

@@ -15,6 +15,7 @@
 
 #include <corotracer/version.h>
 
+#include "base/bytes.h"
 #include "base/io.h"
 #include "cmd.h"
 #include "mem.h"
@@ -52,6 +53,28 @@ static void run_memory_ignore_signals(void)
 		signal(ignored[i], SIG_IGN);
 }
 
+/*
+ * The names of the files, each with a NUL, and their size before them.  Returns when the other side
+ * has read them, or does not want them.
+ */
+static void run_memory_send_files(int fd, const struct outputs *outputs)
+{
+	const struct output *out;
+	struct bytes names = { 0 };
+	ssize_t got = 1;
+	uint64_t size;
+	char byte;
+
+	for (out = outputs->first; out; out = out->next)
+		bytes_add(&names, out->path, strlen(out->path) + 1);
+	size = names.error ? 0 : names.size;
+	if (io_write(fd, &size, sizeof(size)) < 0 || (size && io_write(fd, names.data, size) < 0))
+		got = 0;
+	while (got > 0 || (got < 0 && errno == EINTR))
+		got = read(fd, &byte, 1);
+	bytes_release(&names);
+}
+
 static void __attribute__((noreturn))
 run_memory_collect(const char *output, char *const *argv, int until_fd, bool json, bool quiet)
 {
@@ -70,14 +93,18 @@ run_memory_collect(const char *output, char *const *argv, int until_fd, bool jso
 	run_memory_ignore_signals();
 	if (collect_run(&config, &result, &err) < 0)
 		message_error("run", &err);
-	else
+	else {
+		run_memory_send_files(until_fd, &result.outputs);
 		status = mem_run_conclude("run", &result, false, quiet || json);
+	}
 	collect_result_release(&result);
 	fflush(stderr);
 	_exit(status);
 }
 
 /* ---- the other process -------------------------------------------------------------- */
+
+static const struct run_memory *run_memory_last; /* config.add_facts has no context */
 
 /* The region's path, which the collector sends; false: it has ended. */
 static bool run_memory_receive(int fd, char *path, size_t size)
@@ -136,6 +163,7 @@ bool run_memory_begin(struct run_memory *m, const char *trace, char *const *argv
 
 	if (!m->wanted)
 		return true;
+	m->trace = trace;
 	if (m->output)
 		snprintf(output, sizeof(output), "%s", m->output);
 	else if (!run_memory_name(trace, output, sizeof(output))) {
@@ -143,12 +171,52 @@ bool run_memory_begin(struct run_memory *m, const char *trace, char *const *argv
 		return false;
 	}
 	errno = 0;
-	if (run_memory_fork(m, output, argv, json, quiet))
+	if (run_memory_fork(m, output, argv, json, quiet)) {
+		run_memory_last = m;
 		return true;
+	}
 	if (errno)
 		message_print("run", "cannot start the collector of memory accesses: %s",
 			      strerror(errno));
 	return false;
+}
+
+static bool run_memory_read(int fd, void *to, size_t size)
+{
+	char *at = to;
+
+	while (size) {
+		ssize_t got = read(fd, at, size);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += got;
+		size -= (size_t)got;
+	}
+	return true;
+}
+
+void run_memory_add_facts(struct trace_writer *writer, pid_t pid, bool is_running,
+			  bool has_attached)
+{
+	const struct run_memory *m = run_memory_last;
+	char *names, *at;
+	uint64_t size;
+
+	(void)pid;
+	(void)is_running;
+	(void)has_attached;
+	send(m->end_fd, "", 1, MSG_NOSIGNAL);
+	if (!run_memory_read(m->end_fd, &size, sizeof(size)) || !size)
+		return;
+	names = malloc(size);
+	if (names && run_memory_read(m->end_fd, names, size)) {
+		for (at = names; at < names + size; at += strlen(at) + 1)
+			run_memory_put_facts(writer, m->trace, at);
+	}
+	free(names);
 }
 
 int run_memory_end(struct run_memory *m, int status)
@@ -160,6 +228,7 @@ int run_memory_end(struct run_memory *m, int status)
 		return status;
 	/* Not only closed: another child of this process may have it, too. */
 	send(m->end_fd, "", 1, MSG_NOSIGNAL);
+	shutdown(m->end_fd, SHUT_RDWR);
 	close(m->end_fd);
 	do {
 		got = waitpid(m->collector, &ended, 0);

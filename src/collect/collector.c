@@ -698,8 +698,8 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 	lane_record_finish(&c->lane_record);
 	frame_recorder_finish(&c->frames);
 	collector_report(c, r);
-	if (c->config->pid && c->config->add_facts && c->record.writer && !c->config->flight_size)
-		c->config->add_facts(c->record.writer, c->config->pid,
+	if (c->config->add_facts && c->record.writer && !c->config->flight_size)
+		c->config->add_facts(c->record.writer, r->pid,
 				     c->request_state<REQUEST_ENDED, c->endpoint.nr_peers> 0);
 	snapshots_finish(&c->snapshots, r);
 	if (!c->config->flight_size)

@@ -45,9 +45,9 @@ struct collector_config {
 	/* The running program has attached, or (@is_idle) has had no event yet. */
 	void (*attached)(pid_t pid, bool is_idle);
 	/*
-	 * Called at the end of a run with @pid that is written without a flight recorder, when all
-	 * events were read and the region still exists: adds facts to the trace.  @has_attached:
-	 * the program has had an event.
+	 * Called at the end of a run that is written without a flight recorder, when all events
+	 * were read and the region still exists: adds facts to the trace.  @pid: the program.
+	 * @is_running: it was attached, and still runs.  @has_attached: it has had an event.
 	 */
 	void (*add_facts)(struct trace_writer *writer, pid_t pid, bool is_running,
 			  bool has_attached);

@@ -123,6 +123,9 @@ static void copy_item(struct join *j, const struct journal_copy *journal,
 	case TRACE_ITEM_PART:
 		trace_put_part(writer, &item->part);
 		break;
+	case TRACE_ITEM_MEMORY:
+		trace_put_memory(writer, &item->memory);
+		break;
 	case TRACE_ITEM_SITE:
 		join_put(j, &j->sites, item->site.id, 1);
 		trace_put_site(writer, &item->site);

@@ -175,6 +175,9 @@ static int put_item(struct rewrite *r, const struct trace_item *item)
 	case TRACE_ITEM_PART:
 		trace_put_part(r->writer, &item->part);
 		return 0;
+	case TRACE_ITEM_MEMORY:
+		trace_put_memory(r->writer, &item->memory);
+		return 0;
 	case TRACE_ITEM_SITE:
 		trace_put_site(r->writer, &item->site);
 		return 0;

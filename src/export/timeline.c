@@ -680,6 +680,7 @@ int timeline_add(struct timeline *tl, const struct trace_item *item)
 	case TRACE_ITEM_DESCRIPTOR:
 	case TRACE_ITEM_WAITING:
 	case TRACE_ITEM_PART:
+	case TRACE_ITEM_MEMORY:
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}

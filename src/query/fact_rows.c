@@ -13,23 +13,30 @@
 #include "trace/schema.h"
 
 /* Facts that a finished trace returns before its events. */
-#define FACT_TYPES_FIRST                                                           \
-	(1u << TRACE_ITEM_RUN | 1u << TRACE_ITEM_PROCESS | 1u << TRACE_ITEM_SITE | \
-	 1u << TRACE_ITEM_SWITCH | 1u << TRACE_ITEM_FRAME)
+#define FACT_TYPES_FIRST                                                              \
+	(1u << TRACE_ITEM_RUN | 1u << TRACE_ITEM_PROCESS | 1u << TRACE_ITEM_SITE |    \
+	 1u << TRACE_ITEM_SWITCH | 1u << TRACE_ITEM_FRAME | 1u << TRACE_ITEM_MEMORY | \
+	 1u << TRACE_ITEM_PART)
+
+/* Facts about memory are of two sorts, with a table each. */
+enum fact_sort { FACT_ALL, FACT_STAMP, FACT_FILE };
 
 static const struct {
 	const char *name;
 	enum trace_item_type type;
 	enum table_id exported; /* TABLE_EVENTS: none */
+	enum fact_sort sort;
 } fact_tables[] = {
-	{ "coroutines", TRACE_ITEM_COROUTINE, TABLE_COROUTINES },
-	{ "sites", TRACE_ITEM_SITE, TABLE_SITES },
-	{ "switches", TRACE_ITEM_SWITCH, TABLE_SWITCHES },
-	{ "frames", TRACE_ITEM_FRAME, TABLE_FRAMES },
-	{ "gaps", TRACE_ITEM_GAP, TABLE_EVENTS },
-	{ "processes", TRACE_ITEM_PROCESS, TABLE_EVENTS },
-	{ "run", TRACE_ITEM_RUN, TABLE_EVENTS },
-	{ "totals", TRACE_ITEM_TOTALS, TABLE_EVENTS },
+	{ "coroutines", TRACE_ITEM_COROUTINE, TABLE_COROUTINES, FACT_ALL },
+	{ "sites", TRACE_ITEM_SITE, TABLE_SITES, FACT_ALL },
+	{ "switches", TRACE_ITEM_SWITCH, TABLE_SWITCHES, FACT_ALL },
+	{ "frames", TRACE_ITEM_FRAME, TABLE_FRAMES, FACT_ALL },
+	{ "gaps", TRACE_ITEM_GAP, TABLE_EVENTS, FACT_ALL },
+	{ "processes", TRACE_ITEM_PROCESS, TABLE_EVENTS, FACT_ALL },
+	{ "run", TRACE_ITEM_RUN, TABLE_EVENTS, FACT_ALL },
+	{ "totals", TRACE_ITEM_TOTALS, TABLE_EVENTS, FACT_ALL },
+	{ "memory", TRACE_ITEM_MEMORY, TABLE_EVENTS, FACT_STAMP },
+	{ "memory_traces", TRACE_ITEM_MEMORY, TABLE_EVENTS, FACT_FILE },
 };
 
 #define NR_FACT_TABLES (sizeof(fact_tables) / sizeof(fact_tables[0]))
@@ -45,6 +52,8 @@ struct fact_rows {
 	struct query *query;
 	const struct schema_field *const *fields; /* by column; NULL: the run */
 	enum trace_item_type type;
+	enum fact_sort sort;
+	struct trace_filter filter;
 	struct query_scan scan;
 	struct trace_item item;
 	const void *record; /* of the current row */
@@ -88,6 +97,12 @@ static void fact_rows_cell(struct query_rows *rows, size_t column, struct cell *
 
 /* ---- rows ---------------------------------------------------------------------- */
 
+static bool fact_rows_has(const struct fact_rows *r)
+{
+	return r->item.type == r->type &&
+	       (r->sort == FACT_ALL || (r->sort == FACT_FILE) == (r->item.memory.file != NULL));
+}
+
 static int fact_rows_next(struct query_rows *rows, struct err *err)
 {
 	struct fact_rows *r = (struct fact_rows *)rows;
@@ -101,7 +116,7 @@ static int fact_rows_next(struct query_rows *rows, struct err *err)
 		return 1;
 	}
 	while ((rc = query_scan_next(&r->scan, &r->item, err)) > 0) {
-		if (r->item.type == r->type)
+		if (fact_rows_has(r))
 			return 1;
 		if (r->item.type == TRACE_ITEM_EVENT && is_first)
 			return 0;
@@ -137,6 +152,16 @@ static void fact_rows_choose_sites(struct fact_rows *r, const struct query_want 
 	}
 }
 
+/* Facts about times outside of the wanted range are not read. */
+static void fact_rows_set_filter(struct fact_rows *r, const struct query_want *want)
+{
+	r->filter = query_no_events;
+	r->filter.has_from = want->from_ts > 0;
+	r->filter.from_ns = want->from_ts;
+	r->filter.has_to = want->to_ts < UINT64_MAX;
+	r->filter.to_ns = want->to_ts;
+}
+
 static struct query_rows *fact_rows_scan(struct query *q, const struct query_table *t,
 					 const struct query_want *want, struct err *err)
 {
@@ -150,13 +175,15 @@ static struct query_rows *fact_rows_scan(struct query *q, const struct query_tab
 	r->rows.ops = &fact_rows_ops;
 	r->query = q;
 	r->type = fact_tables[t->number].type;
+	r->sort = fact_tables[t->number].sort;
 	r->fields = q->facts->fields[t->number];
 	r->record = schema_const_record_of(&r->item);
 	if (r->type == TRACE_ITEM_SITE) {
 		fact_rows_choose_sites(r, want);
 		return &r->rows;
 	}
-	if (query_scan_begin(&r->scan, q, is_compact ? &query_no_events : NULL, err) == 0)
+	fact_rows_set_filter(r, want);
+	if (query_scan_begin(&r->scan, q, is_compact ? &r->filter : NULL, err) == 0)
 		return &r->rows;
 	fact_rows_close(&r->rows);
 	return NULL;
@@ -188,7 +215,27 @@ static enum query_push fact_column_push(const char *name, enum trace_item_type t
 		return QUERY_PUSH_COROUTINE;
 	if (type == TRACE_ITEM_SITE && !strcmp(name, "site"))
 		return QUERY_PUSH_SITE;
+	if (type == TRACE_ITEM_MEMORY && !strcmp(name, "from_ts"))
+		return QUERY_PUSH_TIME;
 	return QUERY_PUSH_NONE;
+}
+
+/* A stamp has no file, and a file no thread. */
+static bool fact_sort_has(enum fact_sort sort, const char *key)
+{
+	static const char *const of_file[] = { "size", "lost", "file", "build_id" };
+	static const char *const of_stamp[] = { "tid", "probe_id", "offset" };
+	size_t i;
+
+	for (i = 0; sort == FACT_STAMP && i < sizeof(of_file) / sizeof(of_file[0]); i++) {
+		if (!strcmp(key, of_file[i]))
+			return false;
+	}
+	for (i = 0; sort == FACT_FILE && i < sizeof(of_stamp) / sizeof(of_stamp[0]); i++) {
+		if (!strcmp(key, of_stamp[i]))
+			return false;
+	}
+	return true;
 }
 
 /* Sets the columns of table @number; returns how many there are. */
@@ -205,7 +252,8 @@ static size_t fact_rows_set_columns(struct query_facts *facts, size_t number)
 		size_t at = is_exported ? f->column - 1u : nr;
 		const char *name = is_exported && f->column_name ? f->column_name : f->key;
 
-		if ((is_exported && !f->column) || !name || f->type == SCHEMA_COMMAND)
+		if ((is_exported && !f->column) || !name || f->type == SCHEMA_COMMAND ||
+		    !fact_sort_has(fact_tables[number].sort, name))
 			continue;
 		columns[at] = (struct query_column){ .name = name,
 						     .type = fact_column_type(f),

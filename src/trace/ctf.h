@@ -133,6 +133,7 @@ enum ctf_fact_id {
 	CTF_WAITING,
 	CTF_FRAME,
 	CTF_PART,
+	CTF_MEMORY,
 	NR_CTF_FACTS,
 };
 

@@ -516,6 +516,7 @@ static void ctf_writer_put_fact(struct trace_writer *tw, const struct trace_item
 	case TRACE_ITEM_WAITING:
 	case TRACE_ITEM_FRAME:
 	case TRACE_ITEM_PART:
+	case TRACE_ITEM_MEMORY:
 	case TRACE_ITEM_SITE:
 	case TRACE_ITEM_COROUTINE:
 		put_plain_fact(w, fact);

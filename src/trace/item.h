@@ -251,6 +251,26 @@ struct trace_frame {
 };
 
 /*
+ * A memory trace of the same run (`run --mem`), with its file.  Or with file NULL: a stamp, what
+ * one thread did in it from one change of coroutine to the next; the times are those of the memory
+ * trace.
+ */
+struct trace_memory {
+	uint64_t pid;
+	uint64_t from_ts, to_ts;
+	uint64_t accesses, writes;       /* in the memory trace; writes are accesses, too */
+	uint64_t allocations, allocated; /* blocks, and their bytes */
+	/* Of a stamp: */
+	uint64_t tid, probe_id;
+	uint64_t offset; /* of the block of the memory trace that it begins in; 0: not known */
+	/* Of a file: */
+	uint64_t size;        /* bytes */
+	uint64_t lost;        /* accesses that are missing in it */
+	const char *file;     /* beside the trace, or with its directories */
+	const char *build_id; /* of the program's module, in hexadecimal; NULL: it has none */
+};
+
+/*
  * A merged trace is the parts that it was made of: the coroutines of a part have numbers in a range
  * of their own, and its processes have its number.  merge.h writes it, trace_parts.h reads it.
  */
@@ -279,6 +299,7 @@ enum trace_item_type {
 	TRACE_ITEM_WAITING,
 	TRACE_ITEM_FRAME,
 	TRACE_ITEM_PART,
+	TRACE_ITEM_MEMORY,
 	NR_TRACE_ITEM_TYPES,
 };
 
@@ -303,6 +324,7 @@ struct trace_item {
 		struct trace_waiting waiting;
 		struct trace_frame frame;
 		struct trace_part part;
+		struct trace_memory memory;
 	};
 };
 

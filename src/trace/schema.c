@@ -97,6 +97,23 @@ static const struct schema_field frame_fields[] = {
 	{ KEY("fields"), TEXT(trace_frame, fields), OMITTED, .ctf = 10, COLUMN(8) },
 };
 
+static const struct schema_field memory_fields[] = {
+	{ KEY("pid"), U64(trace_memory, pid), .ctf = 1 },
+	{ KEY("tid"), U64(trace_memory, tid), OMITTED, .ctf = 2 },
+	{ KEY("probe_id"), ID(trace_memory, probe_id), OMITTED, .ctf = 3 },
+	{ KEY("from_ts"), U64(trace_memory, from_ts), .ctf = 4 },
+	{ KEY("to_ts"), U64(trace_memory, to_ts), .ctf = 5 },
+	{ KEY("accesses"), U64(trace_memory, accesses), .ctf = 6 },
+	{ KEY("writes"), U64(trace_memory, writes), .ctf = 7 },
+	{ KEY("allocations"), U64(trace_memory, allocations), .ctf = 8 },
+	{ KEY("allocated"), U64(trace_memory, allocated), .ctf = 9 },
+	{ KEY("offset"), U64(trace_memory, offset), OMITTED, .ctf = 10 },
+	{ KEY("size"), U64(trace_memory, size), OMITTED, .ctf = 11 },
+	{ KEY("lost"), U64(trace_memory, lost), OMITTED, .ctf = 12 },
+	{ KEY("file"), TEXT(trace_memory, file), OMITTED, .ctf = 13 },
+	{ KEY("build_id"), TEXT(trace_memory, build_id), OMITTED, .ctf = 14 },
+};
+
 static const struct schema_field site_fields[] = {
 	{ KEY("id"), U32(trace_site, id), .ctf = 1, .ctf_name = "site", COLUMN(1),
 	  .column_name = "site" },
@@ -237,6 +254,7 @@ const struct schema_record schema[NR_TRACE_ITEM_TYPES] = {
 	[TRACE_ITEM_WAITING] = { "waiting", FIELDS(waiting_fields), CTF_WAITING },
 	[TRACE_ITEM_FRAME] = { "frame", FIELDS(frame_fields), CTF_FRAME },
 	[TRACE_ITEM_PART] = { "part", FIELDS(part_fields), CTF_PART },
+	[TRACE_ITEM_MEMORY] = { "memory", FIELDS(memory_fields), CTF_MEMORY },
 };
 
 const struct schema_kind schema_kinds[NR_TRACE_KINDS] = {

@@ -437,6 +437,7 @@ int summary_add(struct trace_summary *s, const struct trace_item *item)
 	case TRACE_ITEM_WAITING:
 	case TRACE_ITEM_FRAME:
 	case TRACE_ITEM_PART:
+	case TRACE_ITEM_MEMORY:
 	case NR_TRACE_ITEM_TYPES:
 		break;
 	}

@@ -149,6 +149,10 @@ bool trace_fact_times(const struct trace_item *fact, uint64_t *from_ts, uint64_t
 	case TRACE_ITEM_FRAME:
 		*from_ts = *to_ts = fact->frame.ts;
 		return fact->frame.type != NULL; /* otherwise it says what is lost */
+	case TRACE_ITEM_MEMORY:
+		*from_ts = fact->memory.from_ts;
+		*to_ts = fact->memory.to_ts;
+		return !fact->memory.file; /* otherwise it is about the whole run */
 	default:
 		return false;
 	}
@@ -205,6 +209,10 @@ bool trace_filter_passes(const struct trace_filter *f, struct trace_item *item)
 		return trace_filter_fact_passes(f, item) &&
 		       (!f->has_coroutine || !item->frame.type ||
 			item->frame.probe_id == f->coroutine);
+	case TRACE_ITEM_MEMORY:
+		return trace_filter_fact_passes(f, item) &&
+		       (!f->has_coroutine || item->memory.file ||
+			item->memory.probe_id == f->coroutine);
 	case TRACE_ITEM_COROUTINE:
 		return trace_filter_coroutine_passes(f, &item->coroutine);
 	case TRACE_ITEM_TOTALS:

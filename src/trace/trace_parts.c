@@ -88,6 +88,8 @@ uint64_t trace_parts_of(const struct trace_parts *p, const struct trace_item *it
 		return parts_of_process(p, item->waiting.pid);
 	case TRACE_ITEM_FRAME:
 		return parts_of_process(p, item->frame.pid);
+	case TRACE_ITEM_MEMORY:
+		return parts_of_process(p, item->memory.pid);
 	default:
 		return 0;
 	}

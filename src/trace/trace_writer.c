@@ -105,6 +105,11 @@ void trace_put_part(struct trace_writer *w, const struct trace_part *part)
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PART, .part = *part });
 }
 
+void trace_put_memory(struct trace_writer *w, const struct trace_memory *memory)
+{
+	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_MEMORY, .memory = *memory });
+}
+
 void trace_put_process(struct trace_writer *w, const struct sidecar_process *process)
 {
 	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_PROCESS, .process = *process });

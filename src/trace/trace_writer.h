@@ -164,6 +164,7 @@ void trace_put_switch(struct trace_writer *w, const struct trace_switch *switche
 void trace_put_frame(struct trace_writer *w, const struct trace_frame *frame);
 void trace_put_waiting(struct trace_writer *w, const struct trace_waiting *waiting);
 void trace_put_part(struct trace_writer *w, const struct trace_part *part);
+void trace_put_memory(struct trace_writer *w, const struct trace_memory *memory);
 /* A coroutine that used a station, or that still existed at the end of the run. */
 void trace_put_coroutine(struct trace_writer *w, const struct sidecar_coroutine *coroutine);
 /* The last call, once: writes the totals and everything before them immediately. */

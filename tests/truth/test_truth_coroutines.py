@@ -283,10 +283,12 @@ def cpp_coroutines_that_move_between_threads_at_any_time(dir):
 class BothRun(CoroutineRun):
     """`run --mem`: the trace of coroutines and the memory trace beside it."""
 
-    def __init__(self, dir, options=(), end=(), status=0, **kwargs):
+    def __init__(self, dir, options=(), end=(), status=0, memory=None, **kwargs):
         self.coroutines = dir + "/t.jsonl"
-        self.trace, self.ordered = self.coroutines + ".memory", dir + "/ordered.trace"
-        got, out, err = tool("run", "--mem", *options, "-o", self.coroutines, "--", program(), 20, 2, *end)
+        self.trace, self.ordered = memory or self.coroutines + ".memory", dir + "/ordered.trace"
+        if memory:
+            os.makedirs(os.path.dirname(memory))
+        got, out, err = tool("run", "--mem" + ("=" + memory if memory else ""), *options, "-o", self.coroutines, "--", program(), 20, 2, *end)
         equal(got, status, f"status of run --mem ({err})")
         self.message = err
         self.read(json.loads(out))
@@ -364,6 +366,79 @@ def report_refuses_a_memory_trace_of_another_run(dir):
     equal(status, 1, "status")
     contains(err, "is not in the trace")
     contains(err, "hint: it is of another run")
+
+
+def sums_of_stamps(run):
+    """What the records of a memory trace in order say of each coroutine: accesses, writes, blocks, bytes."""
+    sums, runs = collections.defaultdict(lambda: [0, 0, 0, 0]), {}
+    for r in run.records:
+        if r["kind"] == "coro":
+            runs[r["thread"]] = r["coroutine"] if r.get("coroutine") and r["traced"] else 0
+        sum = sums[runs.get(r["thread"], 0)]
+        if r["kind"] in ("read", "write"):
+            sum[0] += 1
+            sum[1] += r["kind"] == "write"
+        elif r["kind"] == "add":
+            sum[2] += 1
+            sum[3] += r["elem_size"] * r["elem_count"]
+    return {id: tuple(sum) for id, sum in sums.items() if id and any(sum)}
+
+
+def query(trace, sql):
+    status, out, err = tool("query", "--json", trace, sql)
+    equal(status, 0, f"status of query ({err})")
+    return [tuple(row.values()) for row in json.loads(out)["rows"]]
+
+
+@test
+def the_trace_names_its_memory_trace_and_stamps_its_slices(dir):
+    run = BothRun(dir)
+    expected = sums_of_stamps(run)
+    resumes = slices_of_trace(run.coroutines)
+    by_coroutine = "SELECT probe_id, sum(accesses), sum(writes), sum(allocations), sum(allocated) FROM memory GROUP BY probe_id"
+    times = query(run.coroutines, "SELECT probe_id, from_ts, to_ts, tid, offset FROM memory ORDER BY from_ts")
+    for ending in "jsonl", "ctf", "ct":
+        trace = run.coroutines if ending == "jsonl" else dir + "/again." + ending
+        if ending != "jsonl":
+            equal(tool("export", ending, run.coroutines, "-o", trace)[0], 0, "status of export")
+        equal({row[0]: row[1:] for row in query(trace, by_coroutine)}, expected, f"sums by coroutine in {ending}")
+        ((file, size, accesses, pid),) = query(trace, "SELECT file, size, accesses, pid FROM memory_traces")
+        equal((file, size, accesses), (os.path.basename(run.trace), os.path.getsize(run.trace), len(run.accesses)), "memory trace")
+        equal(query(trace, "SELECT pid FROM processes"), [(pid,)], "its process")
+        equal(query(trace, "SELECT probe_id, from_ts, to_ts, tid, offset FROM memory ORDER BY from_ts"), times, "stamps")
+        # A range of times gives the same rows as a filter of all of them.
+        low, high = times[len(times) // 4][1], times[len(times) // 2][1]
+        equal(query(trace, f"SELECT probe_id, from_ts FROM memory WHERE from_ts BETWEEN {low} AND {high} ORDER BY from_ts"),
+              [row[:2] for row in times if low <= row[1] <= high], "stamps of a range")
+    for id, from_ts, to_ts, tid, offset in times:
+        assert from_ts <= to_ts and any(-10_000_000_000 < ts - from_ts < 50_000 for ts in resumes[id]), (id, from_ts, to_ts)
+        with open(run.trace, "rb") as f:
+            f.seek(offset)
+            equal(f.read(8), b"\x8bCRchunk", "magic of a chunk at the offset")
+
+
+@test
+def report_uses_the_memory_trace_that_the_trace_names(dir):
+    run = BothRun(dir, memory=dir + "/elsewhere/m")
+    simulated = lambda *args: output_of("report", "--json", *args)["memory"]
+    equal(simulated("--mem", run.coroutines)["simulated"], len(run.accesses), "accesses simulated")
+    os.rename(dir + "/elsewhere/m", dir + "/m")
+    moved = simulated("--mem", run.coroutines)
+    equal((moved["file"], moved["simulated"]), (dir + "/m", len(run.accesses)), "a file that was moved beside the trace")
+    slices = lambda memory: sum(row["slices"] for row in memory["sites"])
+    some = next(iter(slices_of_trace(run.coroutines).items()))
+    equal(slices(simulated("--mem", "--coro", some[0], run.coroutines)), len(some[1]), "slices of a coroutine")
+    equal(slices(simulated("--mem", "--to", "0", run.coroutines)), 0, "slices before the start")
+    with open(dir + "/m", "ab") as f:
+        f.write(b"x")
+    status, out, err = tool("report", "--mem", run.coroutines)
+    equal(status, 1, "status of a changed file")
+    contains(err, "it is not the memory trace of this run: it has")
+    contains(err, "hint: it was replaced or changed")
+    os.unlink(dir + "/m")
+    status, out, err = tool("report", "--mem", run.coroutines)
+    equal(status, 1, "status without the file")
+    contains(err, "hint: the trace names it")
 
 
 @test
