@@ -60,7 +60,7 @@ void run_memory_put_facts(struct trace_writer *writer, const char *trace, const 
 	struct err err = { 0 };
 	struct mem_reader *r = mem_reader_open(path, &err);
 	struct memory_facts facts = { .writer = writer };
-	struct memory_totals totals;
+	struct memory_totals totals = { .accesses = 0 };
 	struct trace_memory fact = { 0 };
 	char name[PATH_MAX];
 	struct stat st;
