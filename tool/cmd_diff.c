@@ -10,6 +10,7 @@
 #include "analyze/module_table.h"
 #include "base/output_file.h"
 #include "cmd.h"
+#include "filter_coroutines.h"
 #include "filter_opts.h"
 #include "trace_foreach.h"
 
@@ -21,7 +22,7 @@ struct diff_job {
 	struct trace_filter filter;
 	const char *base[DIFF_RUNS_MAX + 1], *head[DIFF_RUNS_MAX + 1]; /* NULL-terminated */
 	size_t nr_base, nr_head;
-	char *notes[2 * DIFF_RUNS_MAX + 2];
+	char *notes[4 * DIFF_RUNS_MAX + 2]; /* two per trace at most */
 	size_t nr_notes;
 	const char *output; /* NULL: standard output */
 	enum diff_output form;
@@ -93,10 +94,29 @@ static int diff_read_with(struct diff_job *job, struct diff_reading *to,
 	return 0;
 }
 
-static int diff_read(struct diff_job *job, const char *trace, struct diff_profile *profile,
-		     struct err *err)
+/* Which coroutines --site and --kind chose in @trace. */
+static int diff_note_chosen(struct diff_job *job, const char *trace,
+			    const struct filter_coroutines *chosen)
 {
-	struct diff_reading to = { trace, analysis_new(NULL), symbols_new() };
+	if (!chosen->is_set)
+		return 0;
+	if (asprintf(&job->notes[job->nr_notes], "'%s': %c%s", trace, chosen->text[0] - 'A' + 'a',
+		     chosen->text + 1) < 0) {
+		job->notes[job->nr_notes] = NULL;
+		return -ENOMEM;
+	}
+	/* The notes end without a full stop. */
+	job->notes[job->nr_notes][strlen(job->notes[job->nr_notes]) - 1] = '\0';
+	job->nr_notes++;
+	return 0;
+}
+
+static int diff_read_chosen(struct diff_job *job, const char *trace,
+			    const struct trace_filter *filter, struct diff_profile *profile,
+			    struct err *err)
+{
+	struct analysis_options options = { .chosen = filter->chosen };
+	struct diff_reading to = { trace, analysis_new(&options), symbols_new() };
 	struct trace_reader *reader = NULL;
 	int rc;
 
@@ -104,7 +124,7 @@ static int diff_read(struct diff_job *job, const char *trace, struct diff_profil
 		to.analysis->symbols = to.symbols;
 		reader = trace_reader_open(trace, err);
 		if (reader)
-			trace_reader_set_filter(reader, &job->filter);
+			trace_reader_set_filter(reader, filter);
 		rc = reader ? diff_read_with(job, &to, reader, profile, err) : err->code;
 	} else {
 		rc = diff_no_memory(trace, err);
@@ -113,6 +133,22 @@ static int diff_read(struct diff_job *job, const char *trace, struct diff_profil
 		trace_reader_close(reader);
 	analysis_free(to.analysis);
 	symbols_free(to.symbols);
+	return rc;
+}
+
+static int diff_read(struct diff_job *job, const char *trace, struct diff_profile *profile,
+		     struct err *err)
+{
+	struct filter_coroutines chosen = { .is_set = false };
+	struct trace_filter filter = job->filter;
+	int rc = filter_coroutines_choose(&chosen, trace, &filter, err);
+
+	filter.chosen = chosen.is_set ? &chosen.ids : NULL;
+	if (!rc && diff_note_chosen(job, trace, &chosen) < 0)
+		rc = diff_no_memory(trace, err);
+	if (!rc)
+		rc = diff_read_chosen(job, trace, &filter, profile, err);
+	filter_coroutines_release(&chosen);
 	return rc;
 }
 
@@ -236,7 +272,8 @@ static const struct opt options[] = {
 	{ 0, "fail-on-regression", NULL, "exit 1 if anything is worse",
 	  OPT_FLAG(struct diff_job, fail_on_regression) },
 	FILTER_TIME_OPTS_SHORT(struct diff_job, filter,
-			       "only from TIME on (10s, 5ms); --to TIME, --coro ID"),
+			       "only from TIME on (10s, 5ms); --to, --coro, --site, --kind"),
+	FILTER_EVENT_OPTS_SHORT(struct diff_job, filter),
 	{ .name = NULL },
 };
 

@@ -21,6 +21,7 @@ static const struct opt options[] = {
 	{ 0, "json", NULL, "print the summary as one JSON object",
 	  OPT_FLAG(struct html_job, json) },
 	FILTER_TIME_OPTS(struct html_job, filter),
+	FILTER_COROUTINE_OPTS(struct html_job, filter),
 	{ .name = NULL },
 };
 

@@ -13,10 +13,7 @@ bool filter_parse_coroutine(void *filter, const struct opt_use *use);
 bool filter_parse_site(void *filter, const struct opt_use *use);
 bool filter_parse_kind(void *filter, const struct opt_use *use);
 
-/*
- * Rows of an option table whose struct @options has a struct trace_filter @field.  Detectors need
- * every event of a coroutine: their commands have the first three only.
- */
+/* Rows of an option table whose struct @options has a struct trace_filter @field. */
 #define FILTER_TIME_OPTS(options, field)                                                 \
 	{ 0, "from", "TIME", "only events from TIME on: 10s, 500ms, 1m since the start", \
 	  OPT_CALL(options, field, filter_parse_from) },                                 \
@@ -32,6 +29,15 @@ bool filter_parse_kind(void *filter, const struct opt_use *use);
 	{                                                                           \
 		0, "kind", "NAMES", "only events of these kinds: suspend,wake,...", \
 			OPT_CALL(options, field, filter_parse_kind)                 \
+	}
+
+/* Of commands that judge coroutines: see filter_coroutines.h. */
+#define FILTER_COROUTINE_OPTS(options, field)                                            \
+	{ 0, "site", "GLOB", "only coroutines with events at FILE, FILE:LINE, FUNCTION", \
+	  OPT_CALL(options, field, filter_parse_site) },                                 \
+	{                                                                                \
+		0, "kind", "NAMES", "only coroutines with events: suspend,wake,...",     \
+			OPT_CALL(options, field, filter_parse_kind)                      \
 	}
 
 /* The same where the help has one line left. */

@@ -12,6 +12,7 @@
 #include "base/output_file.h"
 #include "base/printer.h"
 #include "cmd.h"
+#include "filter_coroutines.h"
 #include "trace_foreach.h"
 #include "view/html.h"
 
@@ -203,7 +204,8 @@ static int html_write_page(const struct html_job *job, struct view *v, const str
 	return tell_shortage(job, &v->stats);
 }
 
-static int html_make(const struct html_job *job, struct view *v, struct err *err)
+static int html_make(const struct html_job *job, const struct trace_filter *filter, struct view *v,
+		     struct err *err)
 {
 	struct bytes data = { 0 };
 	struct html_page page;
@@ -213,7 +215,7 @@ static int html_make(const struct html_job *job, struct view *v, struct err *err
 
 	reader = rc ? NULL : trace_reader_open(job->trace, err);
 	if (reader) {
-		trace_reader_set_filter(reader, &job->filter);
+		trace_reader_set_filter(reader, filter);
 		rc = html_read_trace(job, reader, v, err);
 		if (!rc)
 			rc = html_write_page(job, v, &page, err);
@@ -228,16 +230,21 @@ static int html_make(const struct html_job *job, struct view *v, struct err *err
 int html_job_run(const struct html_job *job)
 {
 	struct view_options options = { .trace = job->trace, .min_age_ns = job->min_age_ns };
-	struct view *v = view_new(&options);
+	struct filter_coroutines chosen = { .is_set = false };
+	struct trace_filter filter = job->filter;
+	struct view *v = NULL;
 	struct err err = { 0 };
-	int rc;
+	int rc = filter_coroutines_choose(&chosen, job->trace, &filter, &err);
 
-	if (v)
-		rc = html_make(job, v, &err);
-	else
-		rc = err_set(&err, -ENOMEM, "no memory");
+	options.chosen = chosen.is_set ? &chosen.ids : NULL;
+	options.chosen_text = chosen.text;
+	if (!rc) {
+		v = view_new(&options);
+		rc = v ? html_make(job, &filter, v, &err) : err_set(&err, -ENOMEM, "no memory");
+	}
 	if (rc < 0)
 		message_error(job->command, &err);
 	view_free(v);
+	filter_coroutines_release(&chosen);
 	return rc ? EXIT_FAILED : EXIT_OK; /* 1: the trace is incomplete */
 }

@@ -15,6 +15,7 @@
 #include "analyze/report.h"
 #include "base/output_file.h"
 #include "cmd.h"
+#include "filter_coroutines.h"
 #include "report_parts.h"
 #include "trace_foreach.h"
 
@@ -437,10 +438,15 @@ int report_job_run(struct report_job *job)
 	struct suppressions rules = { 0 };
 	struct report_parts parts = { .list = NULL };
 	struct symbols *symbols = symbols_new();
+	struct filter_coroutines chosen = { .is_set = false };
 	struct err err = { 0 };
-	int rc = symbols ? report_parts_open(&parts, job->trace, &options, symbols, &err)
+	int rc = symbols ? filter_coroutines_choose(&chosen, job->trace, &job->filter, &err)
 			 : err_set(&err, -ENOMEM, "no memory");
 
+	options.chosen = chosen.is_set ? &chosen.ids : NULL;
+	options.chosen_text = chosen.text;
+	if (!rc)
+		rc = report_parts_open(&parts, job->trace, &options, symbols, &err);
 	if (!rc)
 		rc = report_with(job, &parts, symbols, &rules, &err);
 	if (rc < 0)
@@ -449,5 +455,6 @@ int report_job_run(struct report_job *job)
 	symbols_free(symbols);
 	suppressions_release(&rules);
 	report_memory_release(&job->memory);
+	filter_coroutines_release(&chosen);
 	return rc ? EXIT_FAILED : EXIT_OK;
 }

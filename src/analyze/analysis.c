@@ -12,6 +12,9 @@ void finding_report(struct analysis *a, struct finding *f)
 	bool is_example;
 	struct group *g;
 
+	if (a->options.chosen && !f->is_of_chosen &&
+	    (!f->co || !analysis_chooses(a, f->co->probe_id)))
+		return;
 	if (!f->seen_ts)
 		f->seen_ts = a->model.end_ts ? a->model.end_ts : a->model.last_ts;
 	g = findings_add(&a->findings, f, &is_example);

@@ -44,6 +44,12 @@ struct analysis_observer {
 struct analysis_options {
 	uint64_t min_age_ns; /* ignore shorter suspensions; 0: one second */
 	bool of_a_test;      /* no coroutine should be left when the program ends */
+	/*
+	 * Report findings of these coroutines only, by id; NULL: all findings.  All events are
+	 * analyzed.  Owned by the caller.
+	 */
+	const struct u64map *chosen;
+	const char *chosen_text; /* a sentence that says which: a caveat of the report */
 };
 
 /* A coroutine whose rhythm has stopped, for comparison with others. */
@@ -83,6 +89,14 @@ struct analysis {
 	/* Hooks of the detectors that check every transition, collected once: this path is hot. */
 	transition_hook *on_suspend[ANALYSIS_HOOKS], *on_resume[ANALYSIS_HOOKS];
 };
+
+/* True if findings of the coroutine with this id are reported. */
+static inline bool analysis_chooses(const struct analysis *a, uint64_t probe_id)
+{
+	uint64_t unused;
+
+	return !a->options.chosen || u64map_get(a->options.chosen, probe_id, &unused);
+}
 
 /* NULL: no memory. */
 struct analysis *analysis_new(const struct analysis_options *options);

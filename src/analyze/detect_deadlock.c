@@ -311,6 +311,17 @@ static void deadlock_say_again(struct finding *f, const struct coro *co)
 			 "release it first. A second read lock, too, waits behind a writer.");
 }
 
+static bool ring_has_chosen(const struct analysis *a, const struct deadlock_ring *ring)
+{
+	unsigned i;
+
+	for (i = 0; i < ring->nr; i++) {
+		if (analysis_chooses(a, ring->members[i]->probe_id))
+			return true;
+	}
+	return false;
+}
+
 /* One finding for the whole ring, with its first member. */
 static void deadlock_report_ring(struct analysis *a, struct coro *co,
 				 const struct deadlock_ring *ring)
@@ -324,6 +335,7 @@ static void deadlock_report_ring(struct analysis *a, struct coro *co,
 		       : co->reason == TRACE_REASON_SEMAPHORE ? CONFIDENCE_STRONG
 							      : CONFIDENCE_PROVEN;
 	f.size_ns = model_age(m, co);
+	f.is_of_chosen = ring_has_chosen(a, ring);
 	ring_tell(m, ring, text, sizeof(text));
 	if (ring->nr > 1)
 		finding_say(&f, "%u wait for each other in a ring: %s", ring->nr, text);

@@ -64,6 +64,7 @@ struct finding {
 	const struct detector *detector;
 	enum confidence confidence;
 	const struct coro *co;       /* NULL: about the whole program */
+	bool is_of_chosen;           /* though co is not: see analysis_options.chosen */
 	uint32_t place, spawn;       /* that the finding belongs to */
 	uint64_t size_ns;            /* duration; orders groups and examples */
 	uint64_t shown_ns;           /* blocking: part of size_ns that evidence shows */

@@ -401,6 +401,16 @@ static bool own_addresses(const struct report *r, char *buf, size_t size)
 	return true;
 }
 
+static bool chosen_coroutines(const struct report *r, char *buf, size_t size)
+{
+	const struct analysis_options *o = &r->analysis->options;
+
+	if (!o->chosen_text)
+		return false;
+	snprintf(buf, size, "%s", o->chosen_text);
+	return true;
+}
+
 static bool several_runs(const struct report *r, char *buf, size_t size)
 {
 	const struct runs *runs = &r->analysis->runs;
@@ -419,8 +429,8 @@ static bool several_runs(const struct report *r, char *buf, size_t size)
 const char *report_caveat(const struct report *r, unsigned nr, char *buf, size_t size)
 {
 	static caveat_function *const caveats[] = {
-		several_runs, missing_parts,   lost_events, forgotten_events, no_totals,
-		late_events,  too_many_groups, no_symbols,  own_addresses
+		chosen_coroutines, several_runs, missing_parts,   lost_events, forgotten_events,
+		no_totals,         late_events,  too_many_groups, no_symbols,  own_addresses
 	};
 	size_t i;
 

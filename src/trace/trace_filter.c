@@ -166,10 +166,21 @@ static bool trace_filter_fact_passes(const struct trace_filter *f, const struct 
 	       trace_filter_overlaps(f, from_ts, to_ts);
 }
 
-static bool trace_filter_event_passes(const struct trace_filter *f, const struct trace_event *ev)
+static bool trace_filter_has_coroutine(const struct trace_filter *f, uint64_t id)
 {
+	uint64_t unused;
+
+	return (!f->has_coroutine || id == f->coroutine) &&
+	       (!f->chosen || u64map_get(f->chosen, id, &unused));
+}
+
+static bool trace_filter_event_passes(const struct trace_filter *f, struct trace_event *ev)
+{
+	if (f->chosen && trace_is_of_resource(ev) && !trace_filter_has_coroutine(f, ev->probe_id))
+		ev->probe_id = 0;
+	else if (!trace_filter_has_coroutine(f, ev->probe_id))
+		return false;
 	return trace_filter_overlaps(f, ev->ts, ev->ts) &&
-	       (!f->has_coroutine || ev->probe_id == f->coroutine) &&
 	       (!f->kinds || f->kinds >> ev->kind & 1) &&
 	       (!f->site || trace_filter_has_site(f, ev->site));
 }
@@ -178,7 +189,7 @@ static bool trace_filter_event_passes(const struct trace_filter *f, const struct
 static bool trace_filter_coroutine_passes(const struct trace_filter *f,
 					  const struct sidecar_coroutine *c)
 {
-	return !f->has_to && (!f->has_coroutine || c->probe_id == f->coroutine) &&
+	return !f->has_to && trace_filter_has_coroutine(f, c->probe_id) &&
 	       (!f->site || trace_filter_has_site(f, c->site) ||
 		trace_filter_has_site(f, c->birth_site));
 }
@@ -203,16 +214,14 @@ bool trace_filter_passes(const struct trace_filter *f, struct trace_item *item)
 		return trace_filter_overlaps(f, item->gap.from_ts, item->gap.to_ts);
 	case TRACE_ITEM_DESCRIPTOR:
 		return trace_filter_fact_passes(f, item) &&
-		       (!f->has_coroutine || !item->descriptor.probe_id ||
-			item->descriptor.probe_id == f->coroutine);
+		       (!item->descriptor.probe_id ||
+			trace_filter_has_coroutine(f, item->descriptor.probe_id));
 	case TRACE_ITEM_FRAME:
 		return trace_filter_fact_passes(f, item) &&
-		       (!f->has_coroutine || !item->frame.type ||
-			item->frame.probe_id == f->coroutine);
+		       (!item->frame.type || trace_filter_has_coroutine(f, item->frame.probe_id));
 	case TRACE_ITEM_MEMORY:
 		return trace_filter_fact_passes(f, item) &&
-		       (!f->has_coroutine || item->memory.file ||
-			item->memory.probe_id == f->coroutine);
+		       (item->memory.file || trace_filter_has_coroutine(f, item->memory.probe_id));
 	case TRACE_ITEM_COROUTINE:
 		return trace_filter_coroutine_passes(f, &item->coroutine);
 	case TRACE_ITEM_TOTALS:

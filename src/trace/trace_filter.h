@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/u64map.h"
 #include "trace/item.h"
 
 /* All zero: everything passes. */
@@ -26,6 +27,11 @@ struct trace_filter {
 	uint64_t coroutine;
 	unsigned kinds;   /* bit k: events of kind k; 0: of all kinds */
 	const char *site; /* a pattern: see trace_filter_site_matches(); NULL: all sites */
+	/*
+	 * Coroutines, by id; NULL: all.  What others do with locks and descriptors passes, too, as
+	 * done by no coroutine.  Owned by the caller.
+	 */
+	const struct u64map *chosen;
 
 	/* Known when the facts have been read. */
 	bool has_start;
@@ -37,7 +43,7 @@ struct trace_filter {
 
 static inline bool trace_filter_is_set(const struct trace_filter *f)
 {
-	return f->has_from || f->has_to || f->has_coroutine || f->kinds || f->site;
+	return f->has_from || f->has_to || f->has_coroutine || f->kinds || f->site || f->chosen;
 }
 
 /* "suspend" or "suspend,wake".  False: unknown. */

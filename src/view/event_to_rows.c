@@ -316,6 +316,8 @@ int view_told(void *arg, const struct coro *co, const struct trace_event *ev, bo
 	struct view_record *rec;
 	bool is_new;
 
+	if (v->options.chosen && !(co && analysis_chooses(v->analysis, co->probe_id)))
+		return 0;
 	if (ev && trace_is_transition(ev))
 		series_count(&v->series, SERIES_EVENTS, 1, ev->ts);
 	if (ev && ev->kind == TRACE_WAKE)

@@ -111,7 +111,9 @@ static int keep_findings(void *arg)
 
 struct view *view_new(const struct view_options *options)
 {
-	struct analysis_options how = { .min_age_ns = options->min_age_ns };
+	struct analysis_options how = { .min_age_ns = options->min_age_ns,
+					.chosen = options->chosen,
+					.chosen_text = options->chosen_text };
 	struct view *v = calloc(1, sizeof(*v));
 
 	if (!v)

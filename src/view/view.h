@@ -39,6 +39,9 @@ struct view_options {
 	const char *trace;   /* name for the page; must outlive the view */
 	uint64_t min_age_ns; /* as in analysis_options; 0: default */
 	size_t coros_max;    /* listed coroutines; 0: VIEW_COROS_MAX */
+	/* As in analysis_options: only these coroutines have rows and slices. */
+	const struct u64map *chosen;
+	const char *chosen_text;
 };
 
 struct view;

@@ -243,9 +243,9 @@ def a_filter_is_the_same_on_every_command_and_reads_few_blocks(dir):
              ["--coro", id, "--kind", "suspend", "--site", "*.c", "--to", f"{end // 2}ns"]]
     # The commands, and what they print without the names of the traces and the time that they took.
     commands = {
-        "report": (["report", "--json"], times),
-        "html": (["html", "-q", "--json", "-o", dir + "/page.html"], times),
-        "diff": (["diff", "--json", dir + "/t.ctf"], times),
+        "report": (["report", "--json"], times + kinds),
+        "html": (["html", "-q", "--json", "-o", dir + "/page.html"], times + kinds),
+        "diff": (["diff", "--json", dir + "/t.ctf"], times + kinds),
         "csv": (["export", "csv", "-q", "-o", "-", "-i"], times + kinds),
     }
     for name, (command, filters) in commands.items():
