@@ -14,12 +14,13 @@
  *
  * Numbers
  *   Collectors number coroutines and sites from 1: the numbers of every input but the first are
- *   raised by a multiple of a power of ten.  Process and thread numbers are raised only if an
- *   earlier input has one of them, too.
+ *   raised by a multiple of a power of ten.  Numbers that are too large for that (random ones)
+ *   are replaced, of each input by a range of its own.  Process and thread numbers are raised only
+ *if an earlier input has one of them, too.
  *
  * Parts
  *   The merged trace has a part (item.h) for each input, so that programs can be judged one by
- *   one.  An input that is a merged trace keeps its parts.
+ *   one.  An input that is a merged trace keeps its parts, unless its numbers are replaced.
  */
 #ifndef TRACE_MERGE_H
 #define TRACE_MERGE_H
@@ -50,6 +51,7 @@ struct merge_input {
 	struct sidecar_totals totals;
 	uint64_t transitions, others; /* events in the file */
 	uint64_t max_id, max_tid;
+	uint64_t nr_ids; /* numbers of coroutines in all items: at least as many as coroutines */
 	uint32_t max_pid, max_site;
 	struct u64map pids, tids; /* that occur, to 1 */
 	uint64_t nr_parts;        /* of an input that was merged; otherwise 0 */
@@ -66,10 +68,12 @@ struct merge {
 	struct merge_input *inputs;
 	size_t nr;
 	bool other_clock; /* of an input: its times were converted by the wall clock, or kept */
-	/* The numbers do not fit in 64 bits when they are raised: coroutines are numbered again. */
+	/*
+	 * The numbers do not fit in 64 bits when they are raised: coroutines are numbered again,
+	 * from shift.id on, as they are found.
+	 */
 	bool is_numbered;
 	struct u64map *numbers; /* of each input: number of a coroutine to the new one */
-	uint64_t next_number;
 };
 
 /*

@@ -275,16 +275,20 @@ static uint64_t merge_step(uint64_t most, uint64_t least)
 
 static int merge_shift_ids(struct merge *m, struct err *err)
 {
-	uint64_t most = 0, step;
+	uint64_t most = 0, most_ids = 0, step;
 	size_t i;
 
-	for (i = 0; i < m->nr; i++)
+	for (i = 0; i < m->nr; i++) {
 		most = m->inputs[i].max_id > most ? m->inputs[i].max_id : most;
+		most_ids = m->inputs[i].nr_ids > most_ids ? m->inputs[i].nr_ids : most_ids;
+	}
 	step = merge_step(most, MERGE_ID_STEP_LEAST);
 	m->is_numbered = !step || m->nr > UINT64_MAX / step;
 	if (m->is_numbered) {
 		m->numbers = calloc(m->nr, sizeof(*m->numbers));
-		return m->numbers ? 0 : merge_no_memory(err);
+		if (!m->numbers)
+			return merge_no_memory(err);
+		step = merge_step(most_ids, MERGE_ID_STEP_LEAST);
 	}
 	for (i = 0; i < m->nr; i++)
 		m->inputs[i].shift.id = i * step;
@@ -309,7 +313,7 @@ static void merge_number_parts(struct merge *m)
 
 	for (i = 0; i < m->nr; i++) {
 		m->inputs[i].parts_below = nr;
-		nr += m->inputs[i].nr_parts ? m->inputs[i].nr_parts : 1;
+		nr += m->inputs[i].nr_parts && !m->is_numbered ? m->inputs[i].nr_parts : 1;
 	}
 }
 

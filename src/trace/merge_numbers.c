@@ -40,6 +40,7 @@ static enum merge_role merge_role_of(enum trace_item_type type, const struct sch
 
 static void merge_note_id(struct merge_input *in, uint64_t id)
 {
+	in->nr_ids++;
 	if (id > in->max_id)
 		in->max_id = id;
 }
@@ -126,7 +127,7 @@ static uint64_t merge_number_again(struct merge *m, size_t nr, uint64_t id)
 	uint64_t *number = u64map_at(&m->numbers[nr], id);
 
 	if (number && !*number)
-		*number = ++m->next_number;
+		*number = m->inputs[nr].shift.id + u64map_count(&m->numbers[nr]);
 	return number ? *number : 0;
 }
 
@@ -227,9 +228,10 @@ int merge_renumber(struct merge *m, size_t nr, struct trace_item *item)
 		item->gap.pid = m->inputs[nr].pid;
 	if (item->type == TRACE_ITEM_PART)
 		merge_renumber_part(&m->inputs[nr], &item->part);
-	if (item->type == TRACE_ITEM_PROCESS && !m->is_numbered)
+	if (item->type == TRACE_ITEM_PROCESS)
 		item->process.part = m->inputs[nr].parts_below +
-				     (item->process.part ? item->process.part : 1);
+				     (item->process.part && !m->is_numbered ? item->process.part
+									    : 1);
 	if (item->type == TRACE_ITEM_COROUTINE && item->coroutine.has_resource)
 		rc = merge_replace_resource(m, nr, item->coroutine.reason,
 					    &item->coroutine.resource);

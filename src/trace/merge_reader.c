@@ -146,7 +146,7 @@ static bool merge_give_part(struct merge_reader *r, struct trace_item *item)
 	const struct merge_input *in;
 	struct trace_part *part = &item->part;
 
-	while (r->nr_told < m->nr && (m->is_numbered || m->inputs[r->nr_told].nr_parts))
+	while (r->nr_told < m->nr && !m->is_numbered && m->inputs[r->nr_told].nr_parts)
 		r->nr_told++;
 	if (r->nr_told == m->nr)
 		return false;
@@ -162,7 +162,7 @@ static bool merge_give_part(struct merge_reader *r, struct trace_item *item)
 	part->totals.detached |= totals_detached(&part->totals);
 	part->number = in->parts_below + 1;
 	part->ids_from = in->shift.id;
-	part->ids_to = in->shift.id + in->max_id;
+	part->ids_to = in->shift.id + (m->is_numbered ? in->nr_ids : in->max_id);
 	part->name = merge_base_name(in->path);
 	part->has_totals = in->has_totals;
 	part->is_whole = merge_input_is_whole(in);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_merge.py - traces of several processes joined into one, against a merge in Python."""
 import gzip
+import random
 import tempfile
 
 from harness import *
@@ -152,6 +153,51 @@ def two_programs_at_the_same_time_become_one_trace_in_every_format(dir):
         pids = [{p["pid"] for p in i["sidecar"]["processes_first"]} for i in (got, *alone)]
         equal(pids[0], pids[1] | pids[2], "processes")
         equal(len(pids[0]), 3, "number of processes")
+
+
+def with_random_ids(trace, output, seed):
+    """A copy of a trace of JSON lines whose coroutines have random numbers of 64 bits; the numbers."""
+    choose, ids = random.Random(seed), {}
+    for suffix in ("", ".meta"):
+        with open(output + suffix, "w", encoding="utf-8") as out:
+            for item in lines_of(trace + suffix):
+                for key in IDS + ("resource",):
+                    if item.get(key) and (key in IDS or item.get("reason") == "join"):
+                        item[key] = ids.setdefault(item[key], choose.getrandbits(64) | 1 << 63)
+                out.write(json.dumps(item, separators=(",", ":")) + "\n")
+    return ids
+
+
+@test
+def random_ids_are_numbered_again_and_keep_their_parts(dir):
+    names = ["deadlock/locks", "leak"]
+    running = [popen(TOOL, "run", "-q", "-o", f"{dir}/{i}.jsonl", "--", CORPUS_BUGGY, name, stdout=subprocess.DEVNULL)
+               for i, name in enumerate(names)]
+    for p in running:
+        p.communicate(timeout=120)
+    traces = [f"{dir}/{i}.jsonl" for i in range(len(names))]
+    ids = [with_random_ids(trace, f"{dir}/r{i}.jsonl", i) for i, trace in enumerate(traces)]
+    merge(dir + "/m.ct", dir + "/r0.jsonl", dir + "/r1.jsonl")
+    merged = jsonl(dir, dir + "/m.ct", "m")
+    equal([(p["number"], p["name"], p["whole"]) for p in merged.parts], [(1, "r0.jsonl", True), (2, "r1.jsonl", True)], "parts")
+    # Every coroutine has one number, in the range of its part, and the events in the same order.
+    for part, trace in zip(merged.parts, traces):
+        own = [e for e in merged.events if part["ids_from"] <= e["probe_id"] <= part["ids_to"]]
+        before = lines_of(trace)
+        equal([e["ts"] for e in own], [e["ts"] for e in before], f"events of part {part['number']}")
+        pairs = {(e["probe_id"], old["probe_id"]) for e, old in zip(own, before)}
+        equal(len(pairs), len({new for new, _ in pairs}), "numbers")
+        equal(len(pairs), len({old for _, old in pairs}), "coroutines")
+        assert max(new for new, _ in pairs) < part["ids_from"] + STEP, "the numbers are not in sequence"
+    # The findings are those of the inputs, but for the numbers of their coroutines.
+    said = lambda trace: [f[:6] + (len(f[6]),) for f in findings(trace)[0]]
+    equal(sorted(said(dir + "/m.ct")), sorted(said(traces[0]) + said(traces[1])), "findings")
+    # A merge of it, in which the numbers are small now, keeps its parts.
+    equal(tool("run", "-q", "-o", dir + "/2.ct", "--", TARGET, "events", "3", "20", "0")[0], 0, "run")
+    merge(dir + "/again.ct", dir + "/m.ct", dir + "/2.ct")
+    equal({p["number"]: p["name"] for p in jsonl(dir, dir + "/again.ct", "again").parts}, {1: "r0.jsonl", 2: "r1.jsonl", 3: "2.ct"},
+          "parts of the second merge")
+    assert ids[0] and ids[1], "no coroutine had its number replaced"
 
 
 @test

@@ -2,8 +2,8 @@
 /*
  * trace_tool.c - for tests that compare with babeltrace2.
  *
- *	trace_tool make DIR N   a CTF trace with N events of all kinds, and other records;
- *	                        with the name FILE.ct a compact trace
+ *	trace_tool make DIR N [PID]   a CTF trace with N events of all kinds, and other records;
+ *	                        with the name FILE.ct a compact trace.  PID: of its run
  *	trace_tool dump TRACE   every event and gap that the reader returns, a JSON object each
  */
 #include <errno.h>
@@ -70,7 +70,7 @@ static void put_all(struct trace_writer *w, unsigned long nr)
 			    });
 }
 
-static int make(const char *path, unsigned long nr)
+static int make(const char *path, unsigned long nr, unsigned long pid)
 {
 	static const char *const words[] = { "./app", "with \"quotes\"", "and\nlines" };
 	struct trace_output output = {
@@ -80,6 +80,7 @@ static int make(const char *path, unsigned long nr)
 		.run = { .tool = "trace_tool",
 			 .command = words,
 			 .nr_command = 3,
+			 .pid = pid,
 			 .start_ts = 5000,
 			 .start_realtime = UINT64_C(1700000000000005000),
 			 .hostname = "box",
@@ -164,10 +165,11 @@ static int dump(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "make"))
-		return make(argv[2], strtoul(argv[3], NULL, 10));
+	if ((argc == 4 || argc == 5) && !strcmp(argv[1], "make"))
+		return make(argv[2], strtoul(argv[3], NULL, 10),
+			    argc == 5 ? strtoul(argv[4], NULL, 10) : 0);
 	if (argc == 3 && !strcmp(argv[1], "dump"))
 		return dump(argv[2]);
-	fprintf(stderr, "usage: trace_tool make DIR N | dump TRACE\n");
+	fprintf(stderr, "usage: trace_tool make DIR N [PID] | dump TRACE\n");
 	return 2;
 }
