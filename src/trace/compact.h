@@ -12,12 +12,13 @@
  *	events   one column per member of an event, predicted from earlier events of the same
  *	         block (compact_model.h)
  *	index    where the blocks are, with their times, kinds, coroutines and sites
+ *	switches times in which a thread had no processor (compact_switches.h)
  *
  * docs/compact-format.md describes all of it for other readers.
  *
  * Extending the format
  *   A reader skips and counts blocks of an unknown type, and ignores columns that it does not
- *   know.  Types from 4 on are free: for frames, context switches and stamps of memory traces.
+ *   know.  Types from 5 on are free: for frames and stamps of memory traces.
  *   Any other change needs a new COMPACT_VERSION.
  */
 #ifndef TRACE_COMPACT_H
@@ -51,7 +52,7 @@ struct compact_file_head {
 	uint32_t crc; /* of the bytes before it */
 };
 
-enum compact_type { COMPACT_FACTS = 1, COMPACT_EVENTS, COMPACT_INDEX };
+enum compact_type { COMPACT_FACTS = 1, COMPACT_EVENTS, COMPACT_INDEX, COMPACT_SWITCHES };
 
 struct compact_block_head {
 	uint32_t magic;
@@ -118,6 +119,29 @@ enum compact_column_id {
 	COMPACT_GAPS,  /* JSON lines, one per gap */
 	NR_COMPACT_COLUMNS,
 };
+
+/*
+ * The columns of switches.  Those before COMPACT_SWITCH_LONG have a byte per item, and are missing
+ * if all of it is zero.
+ */
+enum compact_switch_column_id {
+	COMPACT_SWITCH_THREAD_LOW = 1, /* index of the thread */
+	COMPACT_SWITCH_THREAD_HIGH,
+	COMPACT_SWITCH_STATE, /* 0 blocked, 1 preempted, 2 ready */
+	COMPACT_SWITCH_CPU_LOW,
+	COMPACT_SWITCH_CPU_HIGH,
+	COMPACT_SWITCH_END_0, /* to_ts since that of the item before: as COMPACT_DELTA_0 */
+	COMPACT_SWITCH_END_1,
+	COMPACT_SWITCH_END_2,
+	COMPACT_SWITCH_LENGTH_0, /* from_ts to to_ts: likewise */
+	COMPACT_SWITCH_LENGTH_1,
+	COMPACT_SWITCH_LENGTH_2,
+	COMPACT_SWITCH_LONG,    /* u64 each: ends and lengths that need more, in order of items */
+	COMPACT_SWITCH_THREADS, /* two varints each: pid and tid, in order of their first item */
+	NR_COMPACT_SWITCH_COLUMNS,
+};
+
+#define COMPACT_SWITCH_PLANES (COMPACT_SWITCH_LONG - COMPACT_SWITCH_THREAD_LOW)
 
 /* Bits of COMPACT_MISS: the value is in its column.  A suspend only: COMPACT_MISS_ID. */
 enum compact_miss {

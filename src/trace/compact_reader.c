@@ -19,6 +19,7 @@
 #include "base/io.h"
 #include "trace/compact_decode.h"
 #include "trace/compact_index.h"
+#include "trace/compact_switches.h"
 #include "trace/sidecar.h"
 
 #define REST_TYPES (1u << TRACE_ITEM_COROUTINE | 1u << TRACE_ITEM_TOTALS)
@@ -37,8 +38,9 @@ struct compact_reader {
 	struct compact_unpacker unpacker;
 	struct compact_decoder *decoder;
 	struct sidecar_reader lines; /* parses them */
-	/* The block that is being read: events, or lines from at to end. */
-	bool in_events, in_facts;
+	struct compact_switch_decoder switches;
+	/* The block that is being read: events, switches, or lines from at to end. */
+	bool in_events, in_switches, in_facts;
 	const char *at, *end;
 };
 
@@ -85,6 +87,11 @@ static bool compact_facts_are_needed(const struct compact_reader *r, const struc
 	       (e->max_ts >= trace_filter_from(f) && e->min_ts <= trace_filter_to(f));
 }
 
+static bool compact_has_facts(const struct compact_entry *e)
+{
+	return e->type == COMPACT_FACTS || e->type == COMPACT_SWITCHES;
+}
+
 static bool compact_is_of_phase(struct compact_reader *r, uint32_t number)
 {
 	const struct compact_entry *e = &r->index.entries[number];
@@ -92,10 +99,10 @@ static bool compact_is_of_phase(struct compact_reader *r, uint32_t number)
 
 	if (e->type == COMPACT_EVENTS)
 		return (grows || r->phase == COMPACT_MIDDLE) && compact_is_needed(r, number);
-	if (e->type == COMPACT_FACTS && !compact_facts_are_needed(r, e))
+	if (!compact_has_facts(e) || !compact_facts_are_needed(r, e))
 		return false;
-	if (e->type != COMPACT_FACTS || r->phase == COMPACT_MIDDLE)
-		return grows && e->type == COMPACT_FACTS;
+	if (r->phase == COMPACT_MIDDLE)
+		return grows;
 	return grows || (r->phase == COMPACT_LAST ? e->kinds & REST_TYPES
 						  : e->kinds & (uint16_t)~REST_TYPES);
 }
@@ -131,6 +138,11 @@ static int compact_begin_block(struct compact_reader *r, uint32_t number)
 	if (e->type == COMPACT_EVENTS) {
 		r->in_events = compact_decoder_begin(r->decoder, &head, r->unpacker.parts);
 		return r->in_events;
+	}
+	if (e->type == COMPACT_SWITCHES) {
+		r->in_switches = compact_switch_decoder_begin(&r->switches, &head,
+							      r->unpacker.parts);
+		return r->in_switches;
 	}
 	r->in_facts = lines->size && lines->data[lines->size - 1] == '\n';
 	if (r->in_facts) {
@@ -178,6 +190,18 @@ static int compact_next_fact(struct compact_reader *r, struct trace_item *item)
 	}
 	r->in_facts = false;
 	return 0;
+}
+
+static int compact_next_switch(struct compact_reader *r, struct trace_item *item)
+{
+	int rc = compact_switch_decode(&r->switches, &item->switched);
+
+	item->type = TRACE_ITEM_SWITCH;
+	if (rc > 0)
+		return rc;
+	r->in_switches = false;
+	r->reader.stats.ct.damaged += rc == -EPROTO;
+	return rc == -EPROTO ? 0 : rc;
 }
 
 static int compact_next_event(struct compact_reader *r, struct trace_item *item)
@@ -240,8 +264,8 @@ static void compact_count_entries(struct compact_reader *r, uint32_t from)
 	for (i = from; i < r->index.nr; i++) {
 		unsigned type = r->index.entries[i].type;
 
-		stats->blocks += type == COMPACT_FACTS || type == COMPACT_EVENTS;
-		stats->unknown += type > COMPACT_INDEX;
+		stats->blocks += type != COMPACT_INDEX && type <= COMPACT_SWITCHES;
+		stats->unknown += type > COMPACT_SWITCHES;
 	}
 }
 
@@ -310,12 +334,13 @@ static int compact_next(struct trace_reader *tr, struct trace_item *item, struct
 	int rc = 1;
 
 	while (rc >= 0 && r->phase != COMPACT_DONE) {
-		rc = r->in_events  ? compact_next_event(r, item)
-		     : r->in_facts ? compact_next_fact(r, item)
-				   : 0;
+		rc = r->in_events     ? compact_next_event(r, item)
+		     : r->in_switches ? compact_next_switch(r, item)
+		     : r->in_facts    ? compact_next_fact(r, item)
+				      : 0;
 		if (rc > 0)
 			return 1;
-		if (rc == 0 && !r->in_events && !r->in_facts)
+		if (rc == 0 && !r->in_events && !r->in_switches && !r->in_facts)
 			rc = compact_next_block(r);
 		if (rc == 0)
 			rc = compact_next_phase(r);
@@ -336,6 +361,7 @@ static void compact_reader_close(struct trace_reader *tr)
 	compact_index_release(&r->index);
 	compact_unpacker_release(&r->unpacker);
 	compact_decoder_free(r->decoder);
+	compact_switch_decoder_release(&r->switches);
 	sidecar_forget(&r->lines);
 	free(r->path);
 	free(r);

@@ -27,9 +27,9 @@
 #include "base/monotonic.h"
 #include "trace/compact_encode.h"
 #include "trace/compact_index.h"
+#include "trace/compact_switches.h"
 #include "trace/schema.h"
 #include "trace/sidecar.h"
-#include "trace/switch_line.h"
 #include "trace/trace_filter.h"
 
 /* Facts are written when they have this size, even without events. */
@@ -44,6 +44,7 @@ struct compact_writer {
 	struct compact_encoder *encoder;
 	struct compact_packer packer;
 	struct compact_index index;
+	struct compact_switches switches;
 	struct bytes facts;
 	uint32_t nr_facts;
 	uint32_t fact_types;
@@ -180,6 +181,28 @@ static int compact_write_facts(struct compact_writer *w)
 	return rc;
 }
 
+static int compact_write_switches(struct compact_writer *w)
+{
+	struct compact_source columns[NR_COMPACT_SWITCH_COLUMNS];
+	struct compact_block_head head;
+	int rc;
+
+	if (!w->switches.items)
+		return 0;
+	compact_head_init(w, &head, COMPACT_SWITCHES);
+	head.items = w->switches.items;
+	head.kinds = 1u << TRACE_ITEM_SWITCH;
+	head.min_ts = w->switches.min_ts;
+	head.max_ts = w->switches.max_ts;
+	rc = compact_switches_columns(&w->switches, columns);
+	if (rc > 0)
+		rc = compact_block_make(&w->packer, &head, columns, (unsigned)rc);
+	if (rc == 0)
+		rc = compact_write_block(w, &head);
+	compact_switches_clear(&w->switches);
+	return rc;
+}
+
 static bool compact_may_be_left_out(unsigned id)
 {
 	return id == COMPACT_SHAPE || id == COMPACT_THREAD_HIGH || id == COMPACT_MISS ||
@@ -257,6 +280,8 @@ static void compact_write_all(struct compact_writer *w)
 {
 	if (!w->error)
 		w->error = compact_write_facts(w);
+	if (!w->error)
+		w->error = compact_write_switches(w);
 	if (!w->error && w->encoder->items)
 		w->error = compact_write_events(w);
 	if (!w->error)
@@ -327,16 +352,10 @@ static void compact_put_horizon(struct trace_writer *tw, uint64_t ts)
 /* The line of an item, as the sidecar has it. */
 static int compact_add_line(struct bytes *to, const struct trace_item *item)
 {
-	char line[SWITCH_LINE_SIZE];
 	struct json_writer j;
 	const char *text;
 	size_t size;
 
-	size = item->type == TRACE_ITEM_SWITCH ? switch_line_put(line, &item->switched) : 0;
-	if (size) {
-		bytes_add(to, line, size);
-		return to->error;
-	}
 	jw_init_buffer(&j);
 	jw_object_begin(&j);
 	jw_field_string(&j, "type", schema[item->type].name);
@@ -398,6 +417,18 @@ static void compact_add_fact(struct compact_writer *w, const struct trace_item *
 		compact_write_all(w);
 }
 
+/* Most switches are in columns, the others are lines; both stay in their order. */
+static void compact_put_switch(struct compact_writer *w, const struct trace_item *fact)
+{
+	if (w->fact_types & 1u << TRACE_ITEM_SWITCH || w->switches.items == COMPACT_ITEMS_MAX)
+		compact_write_all(w);
+	if (w->error || compact_switches_add(&w->switches, &fact->switched))
+		return;
+	w->error = compact_write_switches(w);
+	if (!w->error)
+		compact_add_fact(w, fact);
+}
+
 /* Also after a failure: the reserved space is for them. */
 static void compact_put_totals(struct compact_writer *w, const struct trace_item *totals)
 {
@@ -424,6 +455,9 @@ static void compact_put_fact(struct trace_writer *tw, const struct trace_item *f
 		break;
 	case TRACE_ITEM_TOTALS:
 		compact_put_totals(w, fact);
+		break;
+	case TRACE_ITEM_SWITCH:
+		compact_put_switch(w, fact);
 		break;
 	case TRACE_ITEM_EVENT:
 	case NR_TRACE_ITEM_TYPES:
@@ -473,6 +507,7 @@ static void compact_writer_free(struct compact_writer *w)
 	compact_encoder_free(w->encoder);
 	compact_packer_release(&w->packer);
 	compact_index_release(&w->index);
+	compact_switches_release(&w->switches);
 	bytes_release(&w->facts);
 	free(w->lanes);
 	free(w->path);

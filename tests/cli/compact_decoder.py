@@ -167,6 +167,24 @@ def events_of(columns, items):
                    "written": written, "lost": lost, "name": name.decode("utf-8", "replace"), **last}
 
 
+def switches_of(columns, items):
+    """Facts of the type switch."""
+    threads, times, table, ts = [], Column(columns.get(12, b"")), Column(columns.get(13, b"")), 0
+    planes = [None] + [fixed(columns, i, items) for i in range(1, 12)]
+
+    def time(i, first):
+        value = planes[first][i] | planes[first + 1][i] << 8 | planes[first + 2][i] << 16
+        return struct.unpack("<Q", times.take(8))[0] if value == 0xFFFFFF else value
+
+    for i in range(items):
+        thread = planes[1][i] | planes[2][i] << 8
+        if thread == len(threads):
+            threads.append((table.varint(), table.varint()))
+        ts = (ts + time(i, 6)) & MASK
+        yield {"type": "switch", "pid": threads[thread][0], "tid": threads[thread][1], "from_ts": (ts - time(i, 9)) & MASK,
+               "to_ts": ts, "cpu": planes[4][i] | planes[5][i] << 8, "state": ("blocked", "preempted", "ready")[planes[3][i]]}
+
+
 def decode(data):
     """(facts, events and gaps, the rest) of the bytes of a file, block by block, without the index.  The rest of a file
     that was cut off is the part of its last block."""
@@ -188,6 +206,10 @@ def decode(data):
             assert sum(1 for e in items if "kind" in e) == before + others_before
             assert all(low <= e["ts"] <= high for e in events)
             items += block
+        elif kind == 4:
+            block = list(switches_of(columns_of(payload, columns), count))
+            assert all(low <= s["from_ts"] and s["to_ts"] <= high for s in block)
+            facts += block
         at += 80 + length
     return facts, items, data[at:]
 

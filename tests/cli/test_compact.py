@@ -88,6 +88,23 @@ def another_reader_reads_a_run_and_its_index(dir):
 
 
 @test
+def another_reader_reads_the_switches_of_a_run(dir):
+    trace = dir + "/t.ct"
+    status, _, err = tool("run", "-q", "--cpu", "-o", trace, "--", CHANNELS)
+    if "cannot record context switches" in err:
+        print("not tested: " + err)
+        return
+    equal(status, 0, err)
+    data = slurp(trace)
+    ours = [f for f in decode(data)[0] if f["type"] == "switch"]
+    export("jsonl", trace, dir + "/t.jsonl")
+    same_items(ours, [m for m in sidecar(dir + "/t.jsonl") if m["type"] == "switch"])
+    assert any(e["type"] == 4 for e in index_of(data)), index_of(data)
+    export("ct", dir + "/t.jsonl", dir + "/back.ct")
+    same_items(ours, [f for f in decode(slurp(dir + "/back.ct"))[0] if f["type"] == "switch"])
+
+
+@test
 def every_format_turns_into_every_other_without_loss(dir):
     subprocess.run([TRACE_TOOL, "make", dir + "/0.ctf", "2000"], check=True)
     export("jsonl", dir + "/0.ctf", dir + "/0.jsonl")

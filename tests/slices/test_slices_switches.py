@@ -32,7 +32,7 @@ def run_traced(name, *options, words=(), prefix=()):
 
 
 def switch_lines(trace):
-    if trace.endswith(".ctf"):
+    if trace.endswith((".ctf", ".ct")):
         copy = trace + ".jsonl"
         subprocess.run([TOOL, "export", "jsonl", trace, "-o", copy], check=True, capture_output=True)
         trace = copy
@@ -226,7 +226,7 @@ def a_flight_recorder_keeps_them():
 
 
 def main():
-    for form in ("jsonl", "ctf"):
+    for form in ("jsonl", "ctf", "ct"):
         every_switch_is_in_the_trace(form)
     preemption_by_a_neighbour_is_told_from_waiting()
     wake_ups_divide_waits()

@@ -14,6 +14,7 @@
 #include "check.h"
 #include "trace/compact.h"
 #include "trace/compact_block.h"
+#include "trace/compact_switches.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 #include "trace_items.h"
@@ -427,6 +428,137 @@ static void facts_of_other_times_are_not_read(void)
 	CHECK(blocks < 20); /* facts about the run, and one or two of the range */
 }
 
+/* Any thread, processor and length; some that are lines in the file. */
+static struct trace_switch any_switch(uint64_t ts)
+{
+	static const char *const states[] = { TRACE_SWITCH_BLOCKED, TRACE_SWITCH_PREEMPTED,
+					      TRACE_SWITCH_READY };
+	struct trace_switch s = { .pid = 7 + next_random() % 2, .tid = next_random() % 600 };
+
+	s.to_ts = ts;
+	s.from_ts = ts - (next_random() % 8 ? next_random() % 100000 : any_number());
+	s.cpu = next_random() % 4 ? next_random() % 4 : any_u32();
+	s.state = states[next_random() % 3];
+	if (next_random() % 1000 == 0) {
+		s.state = TRACE_SWITCH_LOST;
+		s.lost = 1 + next_random() % 100;
+	}
+	return s;
+}
+
+static bool is_same_switch(const struct trace_switch *a, const struct trace_switch *b)
+{
+	return a->pid == b->pid && a->tid == b->tid && a->from_ts == b->from_ts &&
+	       a->to_ts == b->to_ts && a->cpu == b->cpu && a->lost == b->lost &&
+	       !strcmp(a->state, b->state);
+}
+
+/* Read @name; the switches must be the first ones of @expected.  Returns their number. */
+static unsigned read_switches(const char *name, const struct trace_switch *expected, bool is_whole)
+{
+	struct err err = { 0 };
+	struct trace_reader *r = trace_reader_open(name, &err);
+	struct trace_item item;
+	unsigned nr = 0;
+
+	CHECK(r != NULL);
+	while (trace_next(r, &item, &err) > 0) {
+		if (item.type != TRACE_ITEM_SWITCH)
+			continue;
+		if (is_whole)
+			CHECK(is_same_switch(&item.switched, &expected[nr]));
+		nr++;
+	}
+	CHECK_EQ(err.code, 0);
+	CHECK(!is_whole || trace_verdict(trace_reader_stats(r)) == TRACE_COMPLETE);
+	trace_reader_close(r);
+	return nr;
+}
+
+static unsigned write_switches(struct trace_switch *list, unsigned nr)
+{
+	struct trace_writer *w = open_compact(path);
+	struct trace_counts counts;
+	uint64_t ts = 5000;
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		ts += next_random() % 50 ? next_random() % 100000 : any_number() - any_number();
+		list[i] = any_switch(ts);
+		trace_put_switch(w, &list[i]);
+	}
+	close_compact(w, &counts);
+	load_file(path);
+	return nr;
+}
+
+static void switches_of_any_kind_come_back_in_their_order(void)
+{
+	struct trace_switch *list = calloc(NR_MOST, sizeof(*list));
+
+	CHECK(list != NULL);
+	write_switches(list, NR_MOST);
+	CHECK_EQ(read_switches(path, list, true), NR_MOST);
+	free(list);
+}
+
+/* Every byte of the file in turn. */
+static void damaged_switches_are_left_out(void)
+{
+	struct trace_switch list[80];
+	unsigned nr;
+	size_t at;
+
+	write_switches(list, 80);
+	for (at = sizeof(struct compact_file_head); at < size; at++) {
+		write_piece(content, at);
+		CHECK(read_switches(piece, list, false) <= 80);
+		content[at] ^= (char)(1 + next_random() % 255);
+		write_piece(content, size);
+		nr = read_switches(piece, list, false);
+		CHECK(nr <= 80);
+		load_file(path);
+	}
+}
+
+/* The checksums are right, the content is not. */
+static void forged_switches_end_their_block(void)
+{
+	uint8_t plane[4] = { 0, 0, 0, 0 }, far[4] = { 0, 9, 0, 0 }, state[4] = { 0, 0, 3, 0 };
+	uint8_t wide[4] = { 0xff, 0, 0, 0 }, threads[] = { 7, 8 };
+	struct compact_part parts[COMPACT_COLUMNS_MAX] = { 0 };
+	struct compact_block_head head = { .items = 4 };
+	struct compact_switch_decoder d = { 0 };
+	struct trace_switch out;
+
+	parts[COMPACT_SWITCH_THREADS] = (struct compact_part){ threads, 2 };
+	CHECK(compact_switch_decoder_begin(&d, &head, parts));
+	CHECK_EQ(compact_switch_decode(&d, &out), 1);
+	CHECK(out.pid == 7 && out.tid == 8);
+	/* A thread that the list does not have, */
+	parts[COMPACT_SWITCH_THREAD_LOW] = (struct compact_part){ far, 4 };
+	CHECK(compact_switch_decoder_begin(&d, &head, parts));
+	CHECK_EQ(compact_switch_decode(&d, &out), 1);
+	CHECK_EQ(compact_switch_decode(&d, &out), -EPROTO);
+	/* an unknown state, */
+	parts[COMPACT_SWITCH_THREAD_LOW] = (struct compact_part){ plane, 4 };
+	parts[COMPACT_SWITCH_STATE] = (struct compact_part){ state, 4 };
+	CHECK(compact_switch_decoder_begin(&d, &head, parts));
+	CHECK(compact_switch_decode(&d, &out) == 1 && compact_switch_decode(&d, &out) == 1);
+	CHECK_EQ(compact_switch_decode(&d, &out), -EPROTO);
+	/* a long time that is missing, */
+	parts[COMPACT_SWITCH_STATE] = (struct compact_part){ 0 };
+	parts[COMPACT_SWITCH_END_0] = (struct compact_part){ wide, 4 };
+	parts[COMPACT_SWITCH_END_1] = (struct compact_part){ wide, 4 };
+	parts[COMPACT_SWITCH_END_2] = (struct compact_part){ wide, 4 };
+	CHECK(compact_switch_decoder_begin(&d, &head, parts));
+	CHECK_EQ(compact_switch_decode(&d, &out), -EPROTO);
+	/* and a column of another size. */
+	parts[COMPACT_SWITCH_END_2].size = 3;
+	CHECK(!compact_switch_decoder_begin(&d, &head, parts));
+	compact_switch_decoder_release(&d);
+}
+
 /* ---- saves ------------------------------------------------------------------- */
 
 static struct trace_save last_save;
@@ -567,6 +699,9 @@ int main(void)
 	RUN(a_filter_reads_only_the_blocks_that_it_needs);
 	RUN(a_filter_works_on_a_file_without_an_index);
 	RUN(facts_of_other_times_are_not_read);
+	RUN(switches_of_any_kind_come_back_in_their_order);
+	RUN(damaged_switches_are_left_out);
+	RUN(forged_switches_end_their_block);
 	RUN(a_save_announces_the_size_that_the_file_will_have);
 	RUN(a_trace_that_grows_is_followed);
 	RUN(the_totals_find_room_when_the_file_may_not_grow);
