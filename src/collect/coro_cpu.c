@@ -3,12 +3,17 @@
 #include "collect/coro_cpu.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* What is used again and again stays in the processor's caches: a small ring is faster. */
+#define SLICES_FIRST 1024u
 
 void coro_cpu_open(struct coro_cpu *c)
 {
 	*c = (struct coro_cpu){ 0 };
-	c->ended = calloc(CORO_CPU_SLICES, sizeof(*c->ended));
+	c->ended = calloc(SLICES_FIRST, sizeof(*c->ended));
 	c->is_on = c->ended != NULL;
+	c->ended_room = SLICES_FIRST;
 }
 
 void coro_cpu_close(struct coro_cpu *c)
@@ -47,11 +52,23 @@ static size_t cpu_row_take(struct coro_cpu *c)
 	return ++c->nr;
 }
 
+/* The row that was used last, if it is that of @id: a suspend often follows its resume. */
+static struct coro_cpu_row *cpu_row_again(const struct coro_cpu *c, uint64_t id)
+{
+	struct coro_cpu_row *row = c->last_row ? &c->rows[c->last_row - 1] : NULL;
+
+	return row && id && row->id == id ? row : NULL;
+}
+
 /* NULL: no room; such a coroutine is not measured. */
 static struct coro_cpu_row *cpu_row_enter(struct coro_cpu *c, uint64_t id)
 {
-	uint64_t *number = u64map_at(&c->numbers, id);
+	struct coro_cpu_row *row = cpu_row_again(c, id);
+	uint64_t *number;
 
+	if (row)
+		return row;
+	number = u64map_at(&c->numbers, id);
 	if (!number)
 		return NULL;
 	if (!*number) {
@@ -62,14 +79,21 @@ static struct coro_cpu_row *cpu_row_enter(struct coro_cpu *c, uint64_t id)
 		}
 		c->rows[*number - 1] = (struct coro_cpu_row){ .id = id };
 	}
+	c->last_row = *number;
 	return &c->rows[*number - 1];
 }
 
-static struct coro_cpu_row *cpu_row_find(const struct coro_cpu *c, uint64_t id)
+static struct coro_cpu_row *cpu_row_find(struct coro_cpu *c, uint64_t id)
 {
+	struct coro_cpu_row *row = cpu_row_again(c, id);
 	uint64_t number;
 
-	return u64map_get(&c->numbers, id, &number) && number ? &c->rows[number - 1] : NULL;
+	if (row)
+		return row;
+	if (!u64map_get(&c->numbers, id, &number) || !number)
+		return NULL;
+	c->last_row = number;
+	return &c->rows[number - 1];
 }
 
 static void cpu_row_free(struct coro_cpu *c, uint64_t id)
@@ -85,16 +109,39 @@ static void cpu_row_free(struct coro_cpu *c, uint64_t id)
 
 /* ---- slices ---------------------------------------------------------------- */
 
+/* Twice the room, the oldest slice first; false: it stays as it is. */
+static bool cpu_slices_grow(struct coro_cpu *c)
+{
+	uint32_t behind = c->ended_room - c->first;
+	struct coro_cpu_slice *ended;
+
+	if (c->ended_room == CORO_CPU_SLICES)
+		return false;
+	ended = calloc(2 * (size_t)c->ended_room, sizeof(*ended));
+	if (!ended)
+		return false;
+	memcpy(ended, c->ended + c->first, behind * sizeof(*ended));
+	memcpy(ended + behind, c->ended, c->first * sizeof(*ended));
+	free(c->ended);
+	c->ended = ended;
+	c->ended_room *= 2;
+	c->first = 0;
+	return true;
+}
+
+static void cpu_slice_dequeue(struct coro_cpu *c)
+{
+	if (c->ended[c->first].is_last)
+		cpu_row_free(c, c->ended[c->first].id);
+	c->first = (c->first + 1) % c->ended_room;
+	c->nr_ended--;
+}
+
 static void cpu_slice_enqueue(struct coro_cpu *c, const struct coro_cpu_slice *slice)
 {
-	if (c->nr_ended == CORO_CPU_SLICES) {
-		/* The oldest one is not measured. */
-		if (c->ended[c->first].is_last)
-			cpu_row_free(c, c->ended[c->first].id);
-		c->first = (c->first + 1) % CORO_CPU_SLICES;
-		c->nr_ended--;
-	}
-	c->ended[(c->first + c->nr_ended++) % CORO_CPU_SLICES] = *slice;
+	if (c->nr_ended == c->ended_room && !cpu_slices_grow(c))
+		cpu_slice_dequeue(c); /* the oldest one is not measured */
+	c->ended[(c->first + c->nr_ended++) % c->ended_room] = *slice;
 }
 
 void coro_cpu_event(struct coro_cpu *c, const struct trace_event *ev)
@@ -128,12 +175,36 @@ void coro_cpu_event(struct coro_cpu *c, const struct trace_event *ev)
 
 /* ---- waits ----------------------------------------------------------------- */
 
+/* The thread that was used last, if it is @tid. */
+static struct coro_cpu_thread *cpu_thread_again(const struct coro_cpu *c, uint64_t tid)
+{
+	struct coro_cpu_thread *t = c->last_thread ? &c->threads[c->last_thread - 1] : NULL;
+
+	return t && t->tid == tid ? t : NULL;
+}
+
+static struct coro_cpu_thread *cpu_thread_find(struct coro_cpu *c, uint64_t tid)
+{
+	struct coro_cpu_thread *t = cpu_thread_again(c, tid);
+	uint64_t number;
+
+	if (t)
+		return t;
+	if (!u64map_get(&c->tids, tid, &number) || !number)
+		return NULL;
+	c->last_thread = number;
+	return &c->threads[number - 1];
+}
+
 static struct coro_cpu_thread *cpu_waits_enter(struct coro_cpu *c, uint64_t tid)
 {
-	uint64_t *number = u64map_at(&c->tids, tid);
+	struct coro_cpu_thread *threads = cpu_thread_again(c, tid);
 	size_t room = c->threads_room ? 2 * c->threads_room : 16;
-	struct coro_cpu_thread *threads;
+	uint64_t *number;
 
+	if (threads)
+		return threads;
+	number = u64map_at(&c->tids, tid);
 	if (!number)
 		return NULL;
 	if (!*number) {
@@ -144,9 +215,10 @@ static struct coro_cpu_thread *cpu_waits_enter(struct coro_cpu *c, uint64_t tid)
 			c->threads = threads;
 			c->threads_room = room;
 		}
-		c->threads[c->nr_threads++] = (struct coro_cpu_thread){ 0 };
+		c->threads[c->nr_threads++] = (struct coro_cpu_thread){ .tid = tid };
 		*number = c->nr_threads;
 	}
+	c->last_thread = *number;
 	return &c->threads[*number - 1];
 }
 
@@ -171,8 +243,10 @@ void coro_cpu_wait(struct coro_cpu *c, uint64_t tid, uint64_t from_ts, uint64_t 
 	t->waits[t->nr % t->room] = (struct coro_cpu_wait){ from_ts, to_ts, is_blocked };
 	/* Once the ring is full, nr grows beyond its room; the order is that of nr modulo room. */
 	t->nr++;
-	if (t->nr == 3 * CORO_CPU_WAITS)
+	if (t->nr == 3 * CORO_CPU_WAITS) {
 		t->nr -= CORO_CPU_WAITS;
+		t->at -= t->at < CORO_CPU_WAITS ? t->at : CORO_CPU_WAITS;
+	}
 }
 
 /* Wait @i of those that are kept, from the oldest one. */
@@ -182,10 +256,11 @@ static const struct coro_cpu_wait *cpu_wait_at(const struct coro_cpu_thread *t, 
 	return &t->waits[(t->nr - kept + i) % t->room];
 }
 
-/* The first of the waits that ends after @ts. */
-static uint32_t cpu_wait_first(const struct coro_cpu_thread *t, uint32_t kept, uint64_t ts)
+/* The first of the waits that ends after @ts, of those before number @high. */
+static uint32_t cpu_wait_search(const struct coro_cpu_thread *t, uint32_t kept, uint32_t high,
+				uint64_t ts)
 {
-	uint32_t low = 0, high = kept;
+	uint32_t low = 0;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -198,8 +273,24 @@ static uint32_t cpu_wait_first(const struct coro_cpu_thread *t, uint32_t kept, u
 	return low;
 }
 
+/*
+ * The first of the waits that ends after @ts.  Most slices begin after the one before, a few waits
+ * on; one that others were nested in began earlier.
+ */
+static uint32_t cpu_wait_first(struct coro_cpu_thread *t, uint32_t kept, uint64_t ts)
+{
+	uint32_t oldest = t->nr - kept, i = t->at > oldest ? t->at - oldest : 0;
+
+	if (i && cpu_wait_at(t, kept, i - 1)->to_ts > ts)
+		return cpu_wait_search(t, kept, i, ts);
+	while (i < kept && cpu_wait_at(t, kept, i)->to_ts <= ts)
+		i++;
+	t->at = oldest + i;
+	return i;
+}
+
 /* Add the waits of the thread in the slice; false if older ones are not kept any more. */
-static bool cpu_slice_add_waits(const struct coro_cpu_thread *t, const struct coro_cpu_slice *s,
+static bool cpu_slice_add_waits(struct coro_cpu_thread *t, const struct coro_cpu_slice *s,
 				struct coro_cpu_row *sums)
 {
 	uint32_t kept = t->nr < t->room ? t->nr : t->room;
@@ -223,12 +314,12 @@ static bool cpu_slice_add_waits(const struct coro_cpu_thread *t, const struct co
 static void cpu_slice_settle(struct coro_cpu *c, const struct coro_cpu_slice *s)
 {
 	struct coro_cpu_row *row = cpu_row_find(c, s->id), sums = { 0 };
-	uint64_t number;
+	struct coro_cpu_thread *t;
 
 	if (!row || !s->tid || s->to_ts < s->from_ts || s->from_ts < c->since_ts)
 		return;
-	if (u64map_get(&c->tids, s->tid, &number) && number &&
-	    !cpu_slice_add_waits(&c->threads[number - 1], s, &sums))
+	t = cpu_thread_find(c, s->tid);
+	if (t && !cpu_slice_add_waits(t, s, &sums))
 		return;
 	row->slices++;
 	row->ns += s->to_ts - s->from_ts;
@@ -245,10 +336,7 @@ void coro_cpu_settle(struct coro_cpu *c, uint64_t until_ns)
 {
 	while (c->nr_ended && c->ended[c->first].to_ts < until_ns) {
 		cpu_slice_settle(c, &c->ended[c->first]);
-		if (c->ended[c->first].is_last)
-			cpu_row_free(c, c->ended[c->first].id);
-		c->first = (c->first + 1) % CORO_CPU_SLICES;
-		c->nr_ended--;
+		cpu_slice_dequeue(c);
 	}
 }
 

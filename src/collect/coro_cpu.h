@@ -38,8 +38,10 @@ struct coro_cpu_wait {
 };
 
 struct coro_cpu_thread {
+	uint64_t tid;
 	struct coro_cpu_wait *waits; /* a ring */
 	uint32_t nr, room;           /* nr: in total, modulo room is the next one */
+	uint32_t at;                 /* likewise: the first one that the last slice could have */
 };
 
 struct coro_cpu_slice {
@@ -56,9 +58,10 @@ struct coro_cpu {
 	struct u64map tids;    /* to 1 + index in threads */
 	struct coro_cpu_thread *threads;
 	size_t nr_threads, threads_room;
-	struct coro_cpu_slice *ended; /* a ring of CORO_CPU_SLICES */
-	uint32_t first, nr_ended;
-	uint64_t since_ts; /* slices that began earlier are not measured */
+	struct coro_cpu_slice *ended; /* a ring that grows up to CORO_CPU_SLICES */
+	uint32_t first, nr_ended, ended_room;
+	size_t last_row, last_thread; /* numbers of those used last; 0: none */
+	uint64_t since_ts;            /* slices that began earlier are not measured */
 };
 
 void coro_cpu_open(struct coro_cpu *c);

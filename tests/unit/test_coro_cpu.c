@@ -94,10 +94,85 @@ static void ended_coroutines_leave_their_rows(void)
 	coro_cpu_close(&c);
 }
 
+static uint64_t overlap_ns(uint64_t from, uint64_t to, uint64_t slice_from, uint64_t slice_to)
+{
+	uint64_t begin = from > slice_from ? from : slice_from;
+	uint64_t end = to < slice_to ? to : slice_to;
+
+	return end > begin ? end - begin : 0;
+}
+
+/* Nested coroutines end in the other order; slices and waits of all lengths, on two threads. */
+static void nested_slices_have_the_waits_that_a_full_search_finds(void)
+{
+	enum { STEPS = 5000, DEPTH = 3 };
+	struct coro_cpu c;
+	uint64_t from[2][DEPTH], expected[8] = { 0 }, number = 0, ts = US, i, k, to;
+	static struct {
+		uint64_t tid, from, to;
+	} waits[2 * STEPS];
+	size_t nr_waits = 0, nr_slices = 0;
+	unsigned depth[2] = { 0 }, t;
+
+	coro_cpu_open(&c);
+	for (i = 0; i < STEPS; i++) {
+		number = number * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		t = number >> 60 & 1;
+		ts += 100 + (number >> 40) % 5000;
+		if (number >> 61 & 1 && depth[t] < DEPTH) {
+			add_event(&c, ts, 1 + t * DEPTH + depth[t], 7 + t, TRACE_RESUME);
+			from[t][depth[t]++] = ts;
+		} else if (depth[t]) {
+			depth[t]--;
+			add_event(&c, ts, 1 + t * DEPTH + depth[t], 7 + t, TRACE_SUSPEND);
+			nr_slices++;
+			for (k = 0; k < nr_waits; k++)
+				if (waits[k].tid == 7 + t)
+					expected[1 + t * DEPTH + depth[t]] += overlap_ns(
+						waits[k].from, waits[k].to, from[t][depth[t]], ts);
+		}
+		to = ts + 10 + (number >> 20) % 90;
+		waits[nr_waits].tid = 7 + t;
+		waits[nr_waits].from = ts + 5;
+		waits[nr_waits++].to = to;
+		coro_cpu_wait(&c, 7 + t, ts + 5, to, true);
+		if (i % 50 == 49)
+			coro_cpu_settle(&c, ts);
+	}
+	coro_cpu_settle(&c, ts + US);
+	CHECK(nr_slices > STEPS / 4);
+	for (i = 1; i <= 2 * DEPTH; i++)
+		CHECK_EQ(row_of_id(&c, i)->blocked_ns, expected[i]);
+	coro_cpu_close(&c);
+}
+
+/* Switches that come late: the queue of ended slices grows, and keeps its order. */
+static void many_slices_wait_for_their_switches(void)
+{
+	struct coro_cpu c;
+	uint64_t i;
+
+	coro_cpu_open(&c);
+	for (i = 1; i <= CORO_CPU_SLICES; i++) {
+		add_event(&c, i * US, 1 + i % 3, 7, TRACE_RESUME);
+		add_event(&c, i * US + 500, 1 + i % 3, 7, TRACE_SUSPEND);
+		if (i == 700) /* the oldest one is not at the beginning of the ring */
+			coro_cpu_settle(&c, 600 * US);
+	}
+	coro_cpu_settle(&c, i * US);
+	CHECK_EQ(c.nr_ended, 0);
+	CHECK_EQ(row_of_id(&c, 1)->slices + row_of_id(&c, 2)->slices + row_of_id(&c, 3)->slices,
+		 CORO_CPU_SLICES);
+	CHECK_EQ(row_of_id(&c, 2)->ns, row_of_id(&c, 2)->slices * 500);
+	coro_cpu_close(&c);
+}
+
 int main(void)
 {
 	a_slice_waits_for_its_switches();
 	what_is_not_known_is_not_measured();
 	ended_coroutines_leave_their_rows();
+	nested_slices_have_the_waits_that_a_full_search_finds();
+	many_slices_wait_for_their_switches();
 	return 0;
 }
