@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: MIT
 # cpu.sh BUILD [PAIRS] [REQUESTS] - the cost of `run --cpu` on mini-redis under redis-benchmark.
 #
-#   requests/s   with --cpu / without, runs in turns: the median of the ratios of PAIRS pairs, and their spread
-#   CPU          microseconds of user and system time per request, of the server and of the collector
+# Runs with and without --cpu in turns; of PAIRS pairs the median, and in brackets the lowest and the highest value.
 #
-# On a busy machine the rate of requests says little; the CPU per request is steadier.
+#   requests/s      ratio: what a user notices; on a busy machine it says little
+#   server          microseconds of processor time per request: the kernel's records are made there
+#   collector       likewise: reading them and writing them to the trace
+#   waits           recorded per request: each one is two records of the kernel, so the cost per wait follows
+#   load            number of running processes when the bench began and ended: compare figures of equal loads alone
 set -eu
 build=${1:-build}
 pairs=${2:-7}
 requests=${3:-50000}
+tool=${COROTRACER:-$build/corotracer}
 server=$build/examples/cpp/mini-redis
 dir=$(mktemp -d)
 run=
@@ -25,15 +29,18 @@ if ! command -v redis-benchmark >/dev/null; then
 	exit 1
 fi
 
-# cpu_of PID: user and system time so far, in microseconds
-cpu_of() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) * 1e6 / hz }' "/proc/$1/stat"; }
+# cpu_of PID: processor time so far, in microseconds; by the scheduler's clock, where the kernel has it, and by ticks otherwise
+cpu_of() {
+	cat /proc/"$1"/task/*/schedstat 2>/dev/null | awk '{ ns += $1 } END { if (!NR) exit 1; print ns / 1e3 }' ||
+		awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) * 1e6 / hz }' "/proc/$1/stat"
+}
 
-# one WHAT [OPTION]: append requests/s, and CPU per request of server and collector, to the file WHAT
+# one WHAT [OPTION]: append to the file WHAT: requests/s; per request: CPU of server and collector, and waits
 one() {
-	local what=$1 port pid rate i=0
+	local what=$1 port pid rate line i=0
 	shift
 	rm -f "$dir/port"
-	"$build/corotracer" run -q "$@" -o "$dir/t.ct" -- "$server" --port 0 --port-file "$dir/port" >/dev/null 2>&1 &
+	"$tool" run --json "$@" -o "$dir/t.ct" -- "$server" --port 0 --port-file "$dir/port" >/dev/null 2>"$dir/summary" &
 	run=$!
 	until [ -s "$dir/port" ]; do
 		if ! kill -0 "$run" 2>/dev/null || [ $((i += 1)) -ge 400 ]; then
@@ -45,23 +52,32 @@ one() {
 	port=$(cat "$dir/port")
 	pid=$(pgrep -P "$run" -x mini-redis)
 	rate=$(redis-benchmark -p "$port" -c 50 -n "$requests" -t set,get --csv | awk -F'"' 'NR > 1 { n++; t += 1 / $4 } END { print n / t }')
-	echo "$rate $(cpu_of "$pid") $(cpu_of "$run")" | awk -v n="$((2 * requests))" '{ print $1, $2 / n, $3 / n }' >>"$dir/$what"
+	line="$rate $(cpu_of "$pid") $(cpu_of "$run")"
 	kill -TERM "$pid"
 	wait "$run" || true
 	run=
+	line="$line $(sed -n 's/.*"switches":{"recorded":\([0-9]*\).*/\1/p' "$dir/summary")"
+	echo "$line" | awk -v n="$((2 * requests))" '{ print $1, $2 / n, $3 / n, $4 / n }' >>"$dir/$what"
 	rm -rf "$dir"/t.ct*
 }
 
-# middle COLUMN FILE: median
-middle() { awk -v c="$1" '{ print $c }' "$2" | sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+# spread COLUMN FILE: median [lowest to highest]
+spread() {
+	awk -v c="$1" '{ print $c }' "$2" | sort -g | awk '{ v[NR] = $1 }
+		END { m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2; printf "%.3f [%.3f to %.3f]", m, v[1], v[NR] }'
+}
 
+load=$(cut -d' ' -f1 /proc/loadavg)
 for ((i = 0; i < pairs; i++)); do
 	# Neither of the two is always the first.
 	if ((i % 2)); then one cpu --cpu; one plain; else one plain; one cpu --cpu; fi
 done
-paste "$dir/plain" "$dir/cpu" | awk '{ print $4 / $1, $5 / $2, ($5 + $6) / ($2 + $3) }' >"$dir/ratios"
-low=$(awk '{ print $1 }' "$dir/ratios" | sort -g | head -1)
-high=$(awk '{ print $1 }' "$dir/ratios" | sort -g | tail -1)
-printf 'requests/s with --cpu / without: %.3f (%d pairs, from %.3f to %.3f)\n' "$(middle 1 "$dir/ratios")" "$pairs" "$low" "$high"
-printf 'CPU of the server per request: %.2f us, with --cpu %.2f us (ratio %.3f)\n' "$(middle 2 "$dir/plain")" "$(middle 2 "$dir/cpu")" "$(middle 2 "$dir/ratios")"
-printf 'CPU of the collector per request: %.2f us, with --cpu %.2f us (both together: ratio %.3f)\n' "$(middle 3 "$dir/plain")" "$(middle 3 "$dir/cpu")" "$(middle 3 "$dir/ratios")"
+# columns: ratio of rates; more CPU per request of server, collector, both; in percent of both; per wait of server, collector
+paste "$dir/plain" "$dir/cpu" | awk '{ s = $6 - $2; c = $7 - $3; w = $8 ? $8 : 1
+	print $5 / $1, s, c, s + c, 100 * (s + c) / ($2 + $3), s / w, c / w }' >"$dir/ratios"
+echo "$pairs pairs of $((2 * requests)) requests; load at the beginning $load, at the end $(cut -d' ' -f1 /proc/loadavg)"
+echo "requests/s with --cpu / without:    $(spread 1 "$dir/ratios")"
+echo "server, us CPU per request:         $(spread 2 "$dir/plain"), with --cpu $(spread 2 "$dir/cpu"), more $(spread 2 "$dir/ratios")"
+echo "collector, us CPU per request:      $(spread 3 "$dir/plain"), with --cpu $(spread 3 "$dir/cpu"), more $(spread 3 "$dir/ratios")"
+echo "server and collector, more:         $(spread 4 "$dir/ratios") us, in percent $(spread 5 "$dir/ratios")"
+echo "waits per request with --cpu:       $(spread 4 "$dir/cpu"); us per wait: server $(spread 6 "$dir/ratios"), collector $(spread 7 "$dir/ratios")"
