@@ -87,7 +87,12 @@ void trace_put_descriptor(struct trace_writer *w, const struct trace_descriptor 
 
 void trace_put_switch(struct trace_writer *w, const struct trace_switch *switched)
 {
-	w->ops->fact(w, &(struct trace_item){ .type = TRACE_ITEM_SWITCH, .switched = *switched });
+	struct trace_item item;
+
+	/* Not all of the item is initialized: there are as many switches as events. */
+	item.type = TRACE_ITEM_SWITCH;
+	item.switched = *switched;
+	w->ops->fact(w, &item);
 }
 
 void trace_put_waiting(struct trace_writer *w, const struct trace_waiting *waiting)
