@@ -135,6 +135,14 @@ static void print_snapshot(const struct running *r, const json_t *s)
 	       text_count(a, running_number(s, "collected")),
 	       running_number(s, "collected") == 1 ? "" : "s",
 	       text_count(b, running_number(s, "forgotten")));
+	if (running_number(s, "facts_forgotten"))
+		printf("  %s older fact%s about threads, descriptors and frames forgotten\n",
+		       text_count(a, running_number(s, "facts_forgotten")),
+		       running_number(s, "facts_forgotten") == 1 ? "" : "s");
+	if (running_number(s, "facts_refused"))
+		printf("  %s fact%s not kept: larger than a segment of the flight recorder\n",
+		       text_count(a, running_number(s, "facts_refused")),
+		       running_number(s, "facts_refused") == 1 ? "" : "s");
 	printf("  %s coroutine%s there\n", text_count(a, running_number(s, "coroutines")),
 	       running_number(s, "coroutines") == 1 ? " is" : "s are");
 	if (running_number(s, "lost"))

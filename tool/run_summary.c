@@ -161,12 +161,29 @@ static void lines_lanes(const struct collector_result *r)
 			r->lanes.broken, number_plural(r->lanes.broken));
 }
 
+/* Facts: what the kernel said of threads and descriptors, and frames. */
+static void line_facts_forgotten(uint64_t forgotten, uint64_t refused)
+{
+	if (forgotten)
+		fprintf(stderr,
+			"corotracer: forgotten: %s older fact%s about threads, descriptors and "
+			"frames\n",
+			number_text(forgotten), number_plural(forgotten));
+	if (refused)
+		fprintf(stderr,
+			"corotracer: not kept: %s fact%s larger than a segment of the flight "
+			"recorder\n"
+			"corotracer: hint: use a larger --flight-recorder SIZE\n",
+			number_text(refused), number_plural(refused));
+}
+
 /* Not a loss: the user asked for it. */
 static void line_forgotten(const struct session *s, const struct collector_result *r)
 {
 	if (s->config.flight_size)
 		fprintf(stderr, "corotracer: forgotten: %s older event%s (--flight-recorder)\n",
 			number_text(r->forgotten), number_plural(r->forgotten));
+	line_facts_forgotten(r->facts_forgotten, r->facts_refused);
 }
 
 void run_summary_snapshot(const struct snapshot_result *r)
@@ -178,6 +195,7 @@ void run_summary_snapshot(const struct snapshot_result *r)
 	fprintf(stderr, "corotracer: snapshot: %s event%s, %s older ones forgotten -> %s\n",
 		number_text(r->collected), number_plural(r->collected), number_text(r->forgotten),
 		r->path);
+	line_facts_forgotten(r->facts_forgotten, r->facts_refused);
 }
 
 static void summary_worst(struct printer *p, const struct collector_result *r)
@@ -401,6 +419,10 @@ static void summary_json_lanes(struct printer *p, const struct collector_result 
 	print_count(p, "recorded", NULL, r->switches);
 	print_count(p, "lost", NULL, r->switches_lost);
 	print_string(p, "why_no_wakes", r->no_wakes.code ? r->no_wakes.text : NULL);
+	print_object_end(p);
+	print_object(p, "facts");
+	print_count(p, "forgotten", NULL, r->facts_forgotten);
+	print_count(p, "refused", NULL, r->facts_refused);
 	print_object_end(p);
 	run_frames_json(p, &r->frames);
 	print_count(p, "region_bytes", NULL, r->region_bytes);

@@ -78,10 +78,12 @@ struct collector_result {
 	struct frame_totals frames; /* with config.frames */
 	uint64_t forgotten;         /* transitions that the flight recorder discarded */
 	uint64_t others_forgotten;
-	uint64_t clamped;      /* events whose time was raised to that of the event before */
-	struct err output;     /* why writing the trace failed; code 0: it did not */
-	struct err sidecar;    /* likewise for the sidecar */
-	uint32_t nr_connected; /* processes that ever connected */
+	uint64_t facts_forgotten; /* about threads, descriptors and frames: likewise */
+	uint64_t facts_refused;   /* those that are too large for the flight recorder */
+	uint64_t clamped;         /* events whose time was raised to that of the event before */
+	struct err output;        /* why writing the trace failed; code 0: it did not */
+	struct err sidecar;       /* likewise for the sidecar */
+	uint32_t nr_connected;    /* processes that ever connected */
 	uint32_t still_connected;
 	uint32_t nr_refused;     /* connections of other users, rejected */
 	uint32_t nr_turned_away; /* connections closed for lack of a descriptor */

@@ -403,6 +403,8 @@ static void forget_segment(struct flight *f, uint64_t nr)
 	f->totals.forgotten += s->transitions;
 	f->totals.others -= s->others;
 	f->totals.forgotten_others += s->others;
+	f->totals.facts -= s->facts;
+	f->totals.forgotten_facts += s->facts;
 	if (s->has_lives)
 		replay_segment(f, nr, &forget);
 	memset(s, 0, sizeof(*s));
@@ -584,14 +586,27 @@ static void flight_add_site(struct flight *f, const struct trace_site *site)
 	f->sites[f->nr_sites++] = copy;
 }
 
-/* That switches are recorded is needed for all that follow. */
+/* The copy of a state that must not be discarded; NULL: it may be. */
+static const char *flight_lasting_state(const char *state)
+{
+	return !state                                  ? NULL
+	       : !strcmp(state, TRACE_SWITCH_RECORDED) ? TRACE_SWITCH_RECORDED
+	       : !strcmp(state, TRACE_SWITCH_WAKES)    ? TRACE_SWITCH_WAKES
+						       : NULL;
+}
+
+/* That switches and wake-ups are recorded is needed for all that follow. */
 static bool flight_keeps_recorded(struct flight *f, const struct trace_item *fact)
 {
-	if (fact->type != TRACE_ITEM_SWITCH || f->nr_recorded == FLIGHT_RECORDED ||
-	    !fact->switched.state || strcmp(fact->switched.state, TRACE_SWITCH_RECORDED) != 0)
+	const char *state = fact->type == TRACE_ITEM_SWITCH
+				    ? flight_lasting_state(fact->switched.state)
+				    : NULL;
+
+	if (!state || f->nr_recorded == FLIGHT_RECORDED)
 		return false;
 	f->recorded[f->nr_recorded] = fact->switched;
-	f->recorded[f->nr_recorded++].state = TRACE_SWITCH_RECORDED;
+	f->recorded[f->nr_recorded++].state = state;
+	f->totals.facts++;
 	return true;
 }
 
@@ -610,6 +625,8 @@ static void flight_add_fact(struct flight *f, const struct trace_item *fact)
 	p = flight_put_number(p, (uint64_t)schema[fact->type].ctf);
 	p = flight_put_number(p, size);
 	flight_took(f, (char *)ctf_fact_encode((uint8_t *)p, fact));
+	f->current->facts++;
+	f->totals.facts++;
 }
 
 /* The run, its processes and totals come from other sources (snapshot.h). */

@@ -34,7 +34,7 @@
 
 /* One segment of the ring and its counts. */
 struct flight_segment {
-	uint64_t transitions, others;
+	uint64_t transitions, others, facts;
 	uint32_t used;  /* in bytes */
 	bool has_lives; /* create, end or destroy events */
 };
@@ -55,7 +55,9 @@ struct flight_lane {
 struct flight_totals {
 	uint64_t transitions, others; /* in the recorder */
 	uint64_t forgotten, forgotten_others;
-	uint64_t refused_facts; /* too large for a segment */
+	/* Of threads, descriptors and frames: in the recorder, discarded, too large for a segment.
+	 */
+	uint64_t facts, forgotten_facts, refused_facts;
 };
 
 struct flight {
@@ -75,7 +77,7 @@ struct flight {
 	struct births births;
 	struct trace_site *sites; /* all reported sites */
 	uint32_t nr_sites;
-	/* Since when context switches are recorded, by process: never discarded. */
+	/* Since when context switches and wake-ups are recorded, by process: never discarded. */
 	struct trace_switch recorded[FLIGHT_RECORDED];
 	uint32_t nr_recorded;
 	bool finishing; /* the run is over: the snapshot reports the remaining coroutines itself */

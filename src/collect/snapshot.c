@@ -162,6 +162,8 @@ static void write_trace(const struct snapshot_source *s, const char *path,
 	}
 	r->forgotten = f->totals.forgotten;
 	r->others_forgotten = f->totals.forgotten_others;
+	r->facts_forgotten = f->totals.forgotten_facts;
+	r->facts_refused = f->totals.refused_facts;
 	if (census->short_of_memory)
 		err_set(&err, -ENOMEM, "no memory for the existing coroutines");
 	if (!err.code && record_open(&record, &config, s->record->start_ns, &err) == 0) {
@@ -205,6 +207,8 @@ static void take_snapshot(const struct snapshot_source *s, const char *path, boo
 	out->forgotten = r->forgotten;
 	out->others = r->others_collected;
 	out->others_forgotten = r->others_forgotten;
+	out->facts_forgotten = r->facts_forgotten;
+	out->facts_refused = r->facts_refused;
 	out->coroutines = there;
 }
 
@@ -258,6 +262,8 @@ static void answer_snapshot(struct snapshots *s, uint64_t ticket, const struct s
 	jw_field_u64(&j, "forgotten", r->forgotten);
 	jw_field_u64(&j, "others", r->others);
 	jw_field_u64(&j, "others_forgotten", r->others_forgotten);
+	jw_field_u64(&j, "facts_forgotten", r->facts_forgotten);
+	jw_field_u64(&j, "facts_refused", r->facts_refused);
 	jw_field_u64(&j, "coroutines", r->coroutines);
 	jw_field_u64(&j, "pid", (uint64_t)getpid());
 	if (r->err.code)

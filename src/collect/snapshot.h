@@ -47,6 +47,7 @@ struct snapshot_result {
 	char path[PATH_MAX];
 	uint64_t written, collected, lost, forgotten; /* transitions */
 	uint64_t others, others_forgotten;            /* create, wake and end events */
+	uint64_t facts_forgotten, facts_refused;      /* see struct collector_result */
 	uint64_t coroutines;                          /* that have not ended */
 };
 

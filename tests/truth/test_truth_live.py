@@ -332,7 +332,8 @@ def snapshot_counts_what_its_trace_holds(w, path):
     n.equal_all("", {"written": w.truth.transitions, "collected": len(trace.transitions), "lost": 0,
                      "forgotten": w.truth.transitions - len(trace.transitions), "others": len(trace.others),
                      "others_forgotten": w.truth.others - len(trace.others), "coroutines": len(w.truth.left),
-                     "pid": w.tool.pid})
+                     "pid": w.tool.pid, "facts_refused": 0})
+    n.within("facts_forgotten", 0, 1000)  # without --cpu: looks at descriptors
     n.done()
     return n
 
@@ -361,6 +362,7 @@ def a_snapshot_is_counted_exactly(dir):
             snapshot_list_counts_what_each_collector_read(w)
             text = Text(tool("snapshot", "-p", w.tool.pid, "-o", dir + "/again.jsonl")[1])
             text.skip(r"^snapshot of ")
+            text.skip(r"^  \d+ older facts? about threads")  # the collector may have looked at descriptors again
             text.line(r"^  ([\d,]+) events, ([\d,]+) older ones forgotten$", count_text(n["collected"]), count_text(n["forgotten"]))
             text.line(r"^  (\d+) coroutines are there$", len(w.truth.left))
             text.line(r"^  lost: none of ([\d,]+) written$", count_text(w.truth.transitions))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """test_truth_run.py - the summary of `run`, compared with the program's own counts and the raw trace."""
+import re
 import resource
 
 from truth import *
@@ -91,12 +92,26 @@ def run_counts_lanes_and_waits(n, run, stations, blocks):
     n.within("lanes.wait_ns", 1, len(run.truth.threads) * (run.ended - run.began))
 
 
+def switches_held(trace):
+    return len([f for f in trace.facts["switch"] if f["state"] in ("blocked", "preempted", "ready")])
+
+
 @check
-def run_counts_context_switches(n, trace):
+def run_counts_context_switches(n, trace, forgotten):
     """tests/slices/test_slices_switches.py compares each of them with the kernel's counters."""
-    facts = trace.facts["switch"]
-    n.equal("switches.recorded", len([f for f in facts if f["state"] in ("blocked", "preempted", "ready")]))
-    n.equal("switches.lost", sum(f.get("lost", 0) for f in facts))
+    if forgotten:
+        n.within("switches.recorded", switches_held(trace), 1 << 30)
+    else:
+        n.equal("switches.recorded", switches_held(trace))
+    n.equal("switches.lost", sum(f.get("lost", 0) for f in trace.facts["switch"]))
+
+
+@check
+def run_counts_forgotten_facts(n, trace):
+    """Times without a processor are counted where they are made, too.  A few others are facts about descriptors."""
+    gone = n["switches.recorded"] - switches_held(trace)
+    n.within("facts.forgotten", gone, gone + 1000 if gone else 0)
+    n.equal("facts.refused", 0)
 
 
 @check
@@ -142,7 +157,8 @@ def check_summary(run, processor_ns, stations=False, forgotten=False, blocks=Fal
     run_takes_the_time_that_passed_outside(n, run, processor_ns)
     run_counts_connections_and_wakeups(n, run)
     run_counts_lanes_and_waits(n, run, stations, blocks)
-    run_counts_context_switches(n, trace)
+    run_counts_context_switches(n, trace, forgotten)
+    run_counts_forgotten_facts(n, trace)
     run_counts_frames(n, trace)
     run_knows_the_size_of_its_region_and_the_writers(n, run, stations, buffer)
     if not forgotten:
@@ -228,6 +244,15 @@ def a_run_with_stations_is_summed_up_exactly(dir):
 def a_flight_recorder_is_summed_up_exactly(dir):
     _, n = checked_run(dir, options=["--flight-recorder", "64K"], program=["rounds=3000"], forgotten=True)
     assert n["forgotten"] > 0, "nothing was forgotten, so nothing was tested"
+
+
+@test
+def a_flight_recorder_counts_the_facts_that_it_forgets(dir):
+    _, n = checked_run(dir, options=["--flight-recorder", "64K", "--cpu"], program=["threads=4", "rounds=3000"],
+                       forgotten=True)
+    assert n["facts.forgotten"] > 0, "nothing was forgotten, so nothing was tested"
+    run = TracedRun(dir, name="text.jsonl", json_summary=False, options=["--flight-recorder", "64K", "--cpu"], program=["threads=4", "rounds=3000"])
+    assert re.search(r"^corotracer: forgotten: [\d,]+ older facts about threads, descriptors and frames$", run.err, re.M), run.err
 
 
 # ---- the same in text ----------------------------------------------------------------------------

@@ -458,6 +458,51 @@ static void facts_of_the_kernel_are_kept_and_the_oldest_forgotten(void)
 	CHECK_EQ(c.descriptors, 1); /* the first one is forgotten */
 	CHECK_EQ(c.next_ts, last + 1);
 	CHECK(c.switches > 500 && c.switches < last - 6);
+	CHECK_EQ(f.totals.facts, c.recorded + c.switches + c.cpus + c.descriptors);
+	CHECK_EQ(f.totals.facts + f.totals.forgotten_facts, 1 + (last - 5) + 1 + 2);
+	CHECK_EQ(f.totals.refused_facts, 0);
+	flight_close(&f);
+}
+
+static void a_fact_that_is_too_large_is_counted(void)
+{
+	static char fields[FLIGHT_LEAST];
+	struct trace_frame frame = { .buffer = "b", .type = "t", .fields = fields };
+	struct flight f;
+
+	memset(fields, ' ', sizeof(fields) - 1);
+	open_recorder(&f, FLIGHT_LEAST);
+	trace_put_frame(&f.writer, &frame);
+	frame.fields = "{}";
+	trace_put_frame(&f.writer, &frame);
+	CHECK_EQ(f.totals.refused_facts, 1);
+	CHECK_EQ(f.totals.facts, 1);
+	CHECK_EQ(f.totals.forgotten_facts, 0);
+	flight_close(&f);
+}
+
+static void count_wakes(void *ctx, const struct trace_item *item)
+{
+	*(unsigned *)ctx += item->type == TRACE_ITEM_SWITCH &&
+			    !strcmp(item->switched.state, TRACE_SWITCH_WAKES);
+}
+
+/* Without it, the end of a wait that follows would mean something else. */
+static void that_wake_ups_are_recorded_is_not_forgotten(void)
+{
+	static const struct flight_sink wakes = { .fact = count_wakes };
+	struct trace_switch s = { .pid = 7, .to_ts = 5, .state = TRACE_SWITCH_WAKES };
+	struct err err = { 0 };
+	unsigned nr = 0;
+	struct flight f;
+
+	open_recorder(&f, FLIGHT_LEAST);
+	trace_put_switch(&f.writer, &s);
+	s.state = TRACE_SWITCH_BLOCKED;
+	for (s.to_ts = 6; !f.totals.forgotten_facts; s.to_ts++)
+		trace_put_switch(&f.writer, &s);
+	CHECK(flight_replay(&f, &wakes, &nr, &err) == 0);
+	CHECK_EQ(nr, 1);
 	flight_close(&f);
 }
 
@@ -471,6 +516,8 @@ int main(void)
 	RUN(births_are_bounded_and_found_again);
 	RUN(gaps_horizons_sites_and_coroutines_are_kept);
 	RUN(facts_of_the_kernel_are_kept_and_the_oldest_forgotten);
+	RUN(a_fact_that_is_too_large_is_counted);
+	RUN(that_wake_ups_are_recorded_is_not_forgotten);
 	free(model);
 	return 0;
 }
