@@ -20,7 +20,7 @@ static bool slice_thread_add(struct slice_thread *t, const struct trace_switch *
 	t->list[t->nr++] = (struct slice_switch){
 		.from_ts = item->from_ts,
 		.to_ts = item->to_ts,
-		.is_preempted = !strcmp(item->state, TRACE_SWITCH_PREEMPTED),
+		.is_blocked = !strcmp(item->state, TRACE_SWITCH_BLOCKED),
 	};
 	t->is_sorted = false;
 	return true;
@@ -109,10 +109,10 @@ bool slice_switches_split(struct slice_switches *s, uint64_t tid, uint64_t from_
 		uint64_t from = t->list[i].from_ts > from_ts ? t->list[i].from_ts : from_ts;
 		uint64_t to = t->list[i].to_ts < to_ts ? t->list[i].to_ts : to_ts;
 
-		if (t->list[i].is_preempted)
-			parts->queued_ns += to - from;
-		else
+		if (t->list[i].is_blocked)
 			parts->blocked_ns += to - from;
+		else
+			parts->queued_ns += to - from; /* preempted, or woken */
 	}
 	if (parts->queued_ns + parts->blocked_ns > to_ts - from_ts)
 		return false; /* of a damaged trace: they overlap */

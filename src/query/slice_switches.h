@@ -15,7 +15,8 @@
 
 struct slice_switch {
 	uint64_t from_ts, to_ts;
-	bool is_preempted; /* otherwise blocked */
+	bool is_blocked; /* otherwise it had no processor: preempted, or woken and not running yet
+			  */
 };
 
 struct slice_thread {
