@@ -79,6 +79,18 @@ static uint64_t share_of(uint64_t ns, uint64_t part, uint64_t whole)
 	return (uint64_t)((double)ns * (double)part / (double)whole);
 }
 
+/* @name: interned, so that equal ones have one address; NULL: not known. */
+static void use_add_call(struct cpu_use *use, const char *name, uint64_t ns, uint64_t *longest)
+{
+	if (!name || !ns)
+		return;
+	use->has_calls |= use->call && use->call != name;
+	if (ns > *longest) {
+		*longest = ns;
+		use->call = name;
+	}
+}
+
 static void use_add(const struct cpu_samples *s, const struct cpu_interval *i, uint64_t part,
 		    struct cpu_use *use, uint64_t *longest)
 {
@@ -94,10 +106,8 @@ static void use_add(const struct cpu_samples *s, const struct cpu_interval *i, u
 	use->queued_ns += queued;
 	if (i->state == STATE_BLOCKED) {
 		use->blocked_ns += rest;
-		if (rest > *longest && i->call) {
-			*longest = rest;
-			use->call = strtab_text(&s->names, i->call - 1);
-		}
+		use_add_call(use, i->call ? strtab_text(&s->names, i->call - 1) : NULL, rest,
+			     longest);
 	}
 	use->page_ns += i->state == STATE_PAGE ? rest : 0;
 	use->stopped_ns += i->state == STATE_STOPPED ? rest : 0;

@@ -45,6 +45,7 @@ struct cpu_use {
 	uint64_t stopped_ns;
 	uint64_t tracer_ns; /* waiting for room in the lane */
 	const char *call;   /* of most of blocked_ns; NULL: not known */
+	bool has_calls;     /* others than that one were seen, too */
 	bool is_exact;      /* by context switches (switch_times.h), not by samples */
 };
 

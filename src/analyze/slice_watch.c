@@ -79,6 +79,7 @@ struct cpu_use slice_use(const struct analysis *a, uint32_t pid, uint64_t tid, u
 	if (!a->switches.has_wakes && sampled.queued_ns > use.queued_ns)
 		use.queued_ns += move_part(&use.blocked_ns, sampled.queued_ns - use.queued_ns);
 	use.call = sampled.call;
+	use.has_calls = sampled.has_calls;
 	use.is_exact = true;
 	return use;
 }
@@ -218,16 +219,25 @@ static void part_add(char *buf, uint64_t ns, const char *what, const char *call)
 		 what, call);
 }
 
+/* The samples saw the calls; only together they took the time that the switches measured. */
+static const char *slice_calls(const struct cpu_use *u, char buf[64])
+{
+	snprintf(buf, 64, "%s%s", u->call ? u->call : "system calls",
+		 u->has_calls ? " and other system calls" : "");
+	return buf;
+}
+
 const char *slice_parts(const struct long_slice *s, char buf[SLICE_PARTS])
 {
 	const struct cpu_use *u = &s->use;
+	char calls[64];
 
 	buf[0] = '\0';
 	part_add(buf, u->cpu_ns, "on a processor", "");
 	if (u->is_exact && !u->call)
 		part_add(buf, u->blocked_ns, "blocked in the kernel (system call not known)", "");
 	else
-		part_add(buf, u->blocked_ns, "in ", u->call ? u->call : "system calls");
+		part_add(buf, u->blocked_ns, "in ", slice_calls(u, calls));
 	part_add(buf, u->queued_ns, "waiting for a processor", "");
 	part_add(buf, u->page_ns, "waiting for memory", "");
 	part_add(buf, u->stopped_ns, "stopped", "");

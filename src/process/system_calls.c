@@ -73,6 +73,9 @@ static const struct call_name call_names[] = {
 	CALL(open),
 	CALL(rename),
 #endif
+#ifdef SYS_membarrier
+	CALL(membarrier),
+#endif
 #ifdef SYS_epoll_pwait2
 	CALL(epoll_pwait2),
 #endif

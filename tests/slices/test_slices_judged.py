@@ -53,6 +53,15 @@ def check_accounts():
     assert best_of(slices_script("no_others", says("running", cpu=0.95), with_others=False), "blocking") == 0
 
 
+def check_calls():
+    """All of the time is not said to be of the call in which a part of it was spent."""
+    def account(s, a, b):
+        s.cpu(a, a + 30 * MS, "blocked", call="nanosleep")
+        s.cpu(a + 30 * MS, b, "blocked", call="read")
+    seen = next(f["seen"] for f in slices_script("calls", account) if f["detector"] == "blocking")
+    assert seen.endswith("100.0 ms in read and other system calls"), seen
+
+
 def check_found(seconds, mode, word, form="jsonl"):
     findings = findings_of(trace_of(PROGRAM, mode, seconds, form))
     at_least(best_of(findings, "blocking"), 1, (mode, brief_of(findings)))
@@ -145,6 +154,7 @@ def check_forever(seconds):
 
 
 check_accounts()
+check_calls()
 check_switches()
 check_runner()
 check_program()

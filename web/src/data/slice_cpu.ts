@@ -56,6 +56,6 @@ export function cpuPairs(s: CpuSums, call = ""): [string, string][] {
 	const on = Math.max(0, s.measured - s.queued - s.blocked);
 	return [
 		[CPU_WORDS.on, part(on, s.measured)], [CPU_WORDS.queued, part(s.queued, s.measured)],
-		[CPU_WORDS.blocked, part(s.blocked, s.measured) + (s.blocked > 0 && call ? `, in ${call}` : "")],
+		[CPU_WORDS.blocked, part(s.blocked, s.measured) + (s.blocked > 0 && call ? `, mostly in ${call}` : "")],
 	];
 }
