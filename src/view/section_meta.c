@@ -152,6 +152,17 @@ static void view_put_cpu(struct json_writer *j, const struct view *v)
 	jw_object_end(j);
 }
 
+/* How many frames the page has, of those of the trace. */
+static void view_put_frames(struct json_writer *j, const struct view *v)
+{
+	jw_key(j, "frames");
+	jw_object_begin(j);
+	jw_field_u64(j, "kept", v->frames.nr);
+	jw_field_u64(j, "of", v->frames.of);
+	jw_field_u64(j, "lost", v->frames.lost);
+	jw_object_end(j);
+}
+
 static void view_put_notes(struct json_writer *j, const struct view *v)
 {
 	struct report r = view_report(v);
@@ -266,6 +277,7 @@ void view_put_meta(struct json_writer *j, const struct view *v, const struct vie
 	put_words(j);
 	view_put_threads(j, v);
 	view_put_cpu(j, v);
+	view_put_frames(j, v);
 	put_pair(j, "coros", kept_of(thinned, nr_thinned, "coroutines", coros), coros);
 	jw_field_u64(j, "alive", alive_of(v));
 	jw_field_u64(j, "blocks", v->spool.nr_blocks);

@@ -10,12 +10,19 @@ import { sureMark } from "../ui/marks.ts";
 import { bar, empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
 import { goView, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
-import type { Finding, Thread } from "../data/types.ts";
+import type { Finding, Meta, Thread } from "../data/types.ts";
 import { SERIES } from "../data/series.ts";
 import { findingKey } from "./findings.ts";
 
 const CARDS = 6;
 const THREADS = 64;
+
+// "506, none lost"; null: frames were not recorded.
+function framesText(f: Meta["frames"]): string | null {
+	if (!f || f.of + f.lost === 0) return null;
+	const kept = f.kept < f.of ? ` (this page has ${fmt.count(f.kept)}, evenly spread)` : "";
+	return `${fmt.count(f.of)}${kept}, ${f.lost > 0 ? fmt.count(f.lost) : "none"} lost`;
+}
 
 export class Overview implements View {
 	readonly el: HTMLElement;
@@ -187,6 +194,7 @@ export class Overview implements View {
 			["ended", how],
 			["coroutines", `${fmt.count(meta.totals.coroutines)}; ${fmt.count(meta.totals.not_ended)} had not ended`],
 			["events", `${fmt.plural(meta.totals.transitions, "transition")}, ${fmt.plural(meta.totals.others, "other")}`],
+			["frames", framesText(meta.frames)],
 			["written by", meta.tool],
 		]));
 	}

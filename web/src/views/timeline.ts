@@ -14,6 +14,7 @@ import { Gestures } from "../ui/gestures.ts";
 import { plainTable, Tip } from "../ui/parts.ts";
 import { sheetButtons } from "../ui/save.ts";
 import { drawScene } from "../ui/timeline/draw.ts";
+import { FrameLayer, type FrameHit } from "../ui/timeline/frame_layer.ts";
 import { Minimap } from "../ui/timeline/minimap.ts";
 import {
 	AXIS, firstBehind, laneHeight, laneOfY, laneRange, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
@@ -63,6 +64,9 @@ export class TimelineView implements View {
 	private readonly showing: HTMLSelectElement;
 	private readonly order: HTMLSelectElement;
 	private readonly arrows: HTMLInputElement;
+	private readonly frames = new FrameLayer();
+	private readonly frameMarks: HTMLInputElement;
+	private readonly frameField: HTMLElement;
 	private colours: Palette | null = null;
 	private params: Params = {};
 	private scheduled = false;
@@ -87,7 +91,7 @@ export class TimelineView implements View {
 		this.stage = h("div", {
 			class: "stage", tabindex: 0, role: "application",
 			aria: {
-				label: "Timeline. Plus and minus zoom, left and right move, up and down choose a lane, comma and full stop go from slice to slice, Enter opens the coroutine, 0 shows all. A table of what is in sight follows below.",
+				label: "Timeline. Plus and minus zoom, left and right move, up and down choose a lane, comma and full stop go from slice to slice, f and shift-f from frame to frame, Enter opens the coroutine, 0 shows all. A table of what is in sight follows below.",
 			},
 		}, this.canvas, this.scroller);
 		this.minimap = new Minimap(this.scene, () => this.viewChanged());
@@ -104,6 +108,8 @@ export class TimelineView implements View {
 		this.coroFilters = h("span", { class: "row" }, this.text, this.showing, this.order);
 		this.arrows = h("input", { type: "checkbox" });
 		this.arrows.checked = true;
+		this.frameMarks = h("input", { type: "checkbox" });
+		this.frameField = h("label", { class: "field", hidden: true }, this.frameMarks, "frames");
 		this.keep = debounce(250, () => this.keepRange());
 		this.settle = debounce(150, () => this.settled());
 		this.legend = h("span", { class: "legend lane-legend", hidden: true });
@@ -131,7 +137,7 @@ export class TimelineView implements View {
 		};
 		return h("div", { class: "filters" },
 			h("span", { class: "segments", role: "group", aria: { label: "Lanes" } }, this.byThread, this.byCoro),
-			this.coroFilters, h("label", { class: "field" }, this.arrows, "wake arrows"),
+			this.coroFilters, h("label", { class: "field" }, this.arrows, "wake arrows"), this.frameField,
 			h("span", { class: "segments", role: "group", aria: { label: "Zoom" } },
 				button("−", () => zoom(1 / 0.5), { aria: { label: "Zoom out" } }), button("+", () => zoom(0.5), { aria: { label: "Zoom in" } }),
 				button("All", () => {
@@ -155,6 +161,7 @@ export class TimelineView implements View {
 		}, { passive: true });
 		this.text.addEventListener("input", debounce(150, () => this.set({ q: this.text.value })));
 		this.arrows.addEventListener("change", () => this.set({ arrows: this.arrows.checked ? "" : "0" }));
+		this.frameMarks.addEventListener("change", () => this.set({ frames: this.frameMarks.checked ? "" : "0" }));
 		this.table.addEventListener("toggle", () => this.drawTable());
 		new ResizeObserver(() => this.resize()).observe(this.stage);
 		onTheme(() => {
@@ -177,7 +184,16 @@ export class TimelineView implements View {
 		else if (!this.placed) s.view.fit();
 		this.placed = true;
 		this.fillToolbar();
+		this.loadFrames();
 		void this.chooseLanes();
+	}
+
+	// Frames are a section of their own; of a running program more arrive.
+	private loadFrames(): void {
+		this.frames.refresh(this.scene, () => {
+			this.fillToolbar();
+			this.schedule();
+		});
 	}
 
 	update(parts: ReadonlySet<Part>): void {
@@ -186,6 +202,7 @@ export class TimelineView implements View {
 			const whole = s.view.isWhole;
 			s.view.setLimits(0, Math.max(1, this.ctx.trace.now));
 			if (whole) s.view.fit();
+			if (!this.el.hidden) this.loadFrames();
 		}
 		if (parts.has("coros") || parts.has("lod") || parts.has("index") || parts.has("meta")) void this.chooseLanes();
 	}
@@ -220,6 +237,9 @@ export class TimelineView implements View {
 		this.order.value = p.order ?? "first";
 		s.arrows = p.arrows !== "0";
 		this.arrows.checked = s.arrows;
+		this.frames.on = p.frames !== "0";
+		this.frameMarks.checked = this.frames.on;
+		this.frameField.hidden = this.frames.isEmpty;
 	}
 
 	// Lanes of threads have the colours of kinds: only the parts without a processor need words.
@@ -230,8 +250,9 @@ export class TimelineView implements View {
 		// Without wake-ups the end of a wait is the next switch to a processor.
 		const cpu = recorded ? [item("ready", by === "thread" ? "waits for a processor" : "in a slice: waits for a processor"),
 			item("blocked", recorded.wakes ? "blocked in the kernel" : "blocked in the kernel, or woken and not yet on a processor")] : [];
-		replace(this.legend, ...states, ...cpu);
-		this.legend.hidden = states.length + cpu.length === 0;
+		const frames = this.frames.isEmpty || this.params.frames === "0" ? [] : [item("frame", "frames", "▼")];
+		replace(this.legend, ...states, ...cpu, ...frames);
+		this.legend.hidden = states.length + cpu.length + frames.length === 0;
 	}
 
 	private async chooseLanes(): Promise<void> {
@@ -311,6 +332,7 @@ export class TimelineView implements View {
 		if (fitCanvas(this.canvas, s.width, s.height)) this.colours = null;
 		this.colours ??= palette(ctx);
 		drawScene(ctx, s, this.colours);
+		this.frames.draw(ctx, s, this.colours);
 		this.minimap.draw();
 	}
 
@@ -391,7 +413,7 @@ export class TimelineView implements View {
 			if (s.lanes.length === 0) setText(this.info, this.ctx.trace.complete ? "No lane to show: nothing has run, or no coroutine matches." : "Reading…");
 			return;
 		}
-		if (this.selectedPiece < 0) setText(this.info, this.describe());
+		if (this.selectedPiece < 0 && !this.frames.chosen) setText(this.info, this.describe());
 		if (this.table.open) this.drawTable();
 	}
 
@@ -425,16 +447,17 @@ export class TimelineView implements View {
 
 	private hover(ev: PointerEvent): void {
 		const s = this.scene;
-		const piece = ev.buttons === 0 ? pieceAt(s, ev.offsetX, ev.offsetY) : -1;
+		const mark = ev.buttons === 0 ? this.frames.at(s, ev.offsetX, ev.offsetY) : null;
+		const piece = ev.buttons === 0 && !mark ? pieceAt(s, ev.offsetX, ev.offsetY) : -1;
 		if (piece !== s.hovered) {
 			s.hovered = piece;
 			this.schedule();
 		}
-		if (piece < 0) {
+		if (piece < 0 && !mark) {
 			this.tip.hide();
 			return;
 		}
-		const [title, ...pairs] = this.factsOf(piece);
+		const [title, ...pairs] = mark ? this.frames.facts(s, mark) : this.factsOf(piece);
 		this.tip.show(ev.clientX, ev.clientY, title[1], pairs);
 	}
 
@@ -478,17 +501,54 @@ export class TimelineView implements View {
 		const s = this.scene;
 		const p = s.pieces!;
 		this.selectedPiece = piece;
+		this.frames.chosen = null;
 		s.selectedCoro = p.coro[piece];
-		const facts = this.factsOf(piece);
 		const row = p.coro[piece] > 0 ? this.ctx.trace.coros.rowOf(p.coro[piece] - 1) : -1;
+		this.tell(this.factsOf(piece), row >= 0 ? this.ctx.trace.coros.id(row) : "");
+	}
+
+	// Below the lanes, and for screen readers.
+	private tell(facts: [string, string][], id: string): void {
 		replace(this.info, h("b", null, facts[0][1]), ...facts.slice(1).map(([k, v]) => h("span", null, h("span", { class: "muted" }, `${k} `), v)),
-			row >= 0 ? h("a", { href: coroHref(this.ctx.trace.coros.id(row)) }, "Open the coroutine") : null);
+			id !== "" ? h("a", { href: coroHref(id) }, "Open the coroutine") : null);
 		setText(this.spoken, facts.map(([k, v]) => `${k} ${v}`).join(", "));
 		this.schedule();
 	}
 
+	private chooseFrames(hit: FrameHit): void {
+		const s = this.scene;
+		this.selectedPiece = -1;
+		this.frames.chosen = hit;
+		s.selectedLane = hit.lane;
+		const ids = new Set(hit.rows.map((f) => f.id));
+		this.tell(this.frames.facts(s, hit), ids.size === 1 ? hit.rows[0].id : "");
+	}
+
+	// A second click: into several frames, or to the coroutine of one.
+	private openFrames({ rows }: FrameHit): void {
+		const v = this.scene.view;
+		const [from, to] = [rows[0].ts, rows[rows.length - 1].ts];
+		this.tip.hide();
+		if (rows.length > 1 && to - from < v.span) {
+			const room = Math.max(1000, (to - from) * 0.1);
+			v.set(from - room, to + room);
+			this.frames.chosen = null;
+			this.viewChanged();
+		} else if (rows[0].id !== "") {
+			goCoro(this.ctx, rows[0].id);
+		}
+	}
+
 	private click(x: number, y: number): void {
 		const s = this.scene;
+		const hit = this.frames.at(s, x, y);
+		if (hit) {
+			const { chosen } = this.frames;
+			if (chosen && chosen.rows[0] === hit.rows[0] && chosen.rows.length === hit.rows.length) this.openFrames(hit);
+			else this.chooseFrames(hit);
+			return;
+		}
+		this.frames.chosen = null;
 		const lane = laneOfY(s, y);
 		const piece = pieceAt(s, x, y);
 		const again = piece >= 0 && piece === this.selectedPiece;
@@ -517,6 +577,7 @@ export class TimelineView implements View {
 			s.selectedLane = Math.max(0, Math.min(s.lanes.length - 1, next));
 			this.reveal(s.selectedLane);
 			this.selectedPiece = -1;
+			this.frames.chosen = null;
 			if (s.lanes.length > 0) setText(this.spoken, laneTitle(s, s.selectedLane));
 			this.schedule();
 			return true;
@@ -526,6 +587,15 @@ export class TimelineView implements View {
 			return true;
 		}
 		if (ev.key === "." || ev.key === ",") return this.step(ev.key === "." ? 1 : -1);
+		if (ev.key === "f" || ev.key === "F") {
+			const hit = this.frames.next(s, Math.max(0, s.selectedLane), ev.key === "f" ? 1 : -1);
+			if (hit) this.chooseFrames(hit);
+			return true;
+		}
+		if (ev.key === "Enter" && this.frames.chosen) {
+			this.openFrames(this.frames.chosen);
+			return true;
+		}
 		if (ev.key === "Enter") {
 			if (this.selectedPiece >= 0) this.open(s.pieces!.coro[this.selectedPiece]);
 			else if (s.by === "coroutine" && s.selectedLane >= 0) this.open(s.lanes[s.selectedLane] + 1);
