@@ -66,6 +66,11 @@ void rows_free(struct rows *r)
 	free(r);
 }
 
+uint64_t rows_run(const struct rows *r)
+{
+	return r->run;
+}
+
 uint64_t rows_count(const struct rows *r)
 {
 	return r->count;

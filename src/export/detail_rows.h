@@ -31,6 +31,9 @@ int rows_finish(struct rows *rows, struct err *err);
 /* "destroyed,cancelled": the flags of an event as in the column of that name; NULL: none. */
 const char *rows_flags_text(const struct trace_event *ev);
 
+/* Identifies the run in every row: its start; of a trace without one, the time of the export. */
+uint64_t rows_run(const struct rows *rows);
+
 /* Number of rows so far. */
 uint64_t rows_count(const struct rows *rows);
 

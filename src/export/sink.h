@@ -106,6 +106,7 @@ extern const struct sink sink_csv;
 extern const struct sink sink_ctf;
 extern const struct sink sink_jsonl;
 extern const struct sink sink_mysql;
+extern const struct sink sink_parquet;
 extern const struct sink sink_perfetto;
 extern const struct sink sink_postgresql;
 extern const struct sink sink_sqlite;

@@ -5,8 +5,8 @@
 #include "export/sink.h"
 
 const struct sink *const sinks[] = {
-	&sink_csv,    &sink_sqlite, &sink_postgresql, &sink_mysql,   &sink_perfetto,
-	&sink_chrome, &sink_ctf,    &sink_jsonl,      &sink_compact, NULL,
+	&sink_csv, &sink_sqlite, &sink_postgresql, &sink_mysql,   &sink_perfetto, &sink_chrome,
+	&sink_ctf, &sink_jsonl,  &sink_compact,    &sink_parquet, NULL,
 };
 
 const struct sink *sink_find(const char *name)
