@@ -66,8 +66,7 @@ const struct command command_export = {
 	.instrument = "coroutines",
 	.args = "KIND -i TRACE [-o FILE]",
 	.summary = "export a trace or recording to a database or another format",
-	.details = "KIND: csv sqlite mysql postgresql perfetto chrome jsonl; traces only: ctf ct\n"
-		   "parquet schema\n"
+	.details = "KIND: csv sqlite mysql postgresql perfetto chrome jsonl ctf ct parquet schema\n"
 		   "Exit status: 0 done; 1 failed, or something is missing; 2 usage.\n",
 	.opts = options,
 	.run = run_export,

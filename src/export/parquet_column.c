@@ -83,33 +83,56 @@ static void column_put_levels(const struct parquet_column *c, size_t rows,
 
 /* ---- dictionaries ---------------------------------------------------------- */
 
+/* The different values of a column, and the index of each. */
+struct number_index {
+	struct u64map known; /* value to 1 + index */
+	struct bytes *values;
+	size_t nr;
+	struct {
+		uint64_t value;
+		uint32_t next; /* 1 + index; 0: unused */
+	} recent[256];
+};
+
+/* The index of @value, which is added if it is new; -ENOMEM. */
+static int64_t number_index_of(struct number_index *n, uint64_t value)
+{
+	size_t slot = (value ^ value >> 8) % 256;
+	uint64_t *at;
+
+	if (n->recent[slot].next && n->recent[slot].value == value)
+		return n->recent[slot].next - 1;
+	at = u64map_at(&n->known, value);
+	if (!at)
+		return -ENOMEM;
+	if (!*at) {
+		bytes_add(n->values, &value, sizeof(value));
+		*at = ++n->nr;
+	}
+	n->recent[slot].value = value;
+	n->recent[slot].next = (uint32_t)*at;
+	return (int64_t)*at - 1;
+}
+
 /*
  * Replaces the numbers by indexes into s->values, a list of those that are different.  Returns
  * their number; 0: too many for a dictionary; or -ENOMEM.
  */
 static int64_t column_number(const struct parquet_column *c, struct parquet_scratch *s)
 {
-	size_t limit = c->nr / 4 + 2, nr = 0, i;
-	struct u64map known = { 0 };
-	uint32_t index = 0;
-	int64_t rc = 0;
+	struct number_index n = { .values = &s->values };
+	size_t limit = c->nr / 4 + 2, i;
+	int64_t index = 0;
 
 	bytes_clear(&s->values);
-	for (i = 0; i < c->nr && nr <= limit && rc == 0; i++) {
-		if (!i || c->values[i] != c->values[i - 1]) {
-			uint64_t *at = u64map_at(&known, c->values[i]);
-
-			if (at && !*at) {
-				bytes_add(&s->values, &c->values[i], sizeof(c->values[i]));
-				*at = ++nr;
-			}
-			rc = at && !s->values.error ? 0 : -ENOMEM;
-			index = at ? (uint32_t)*at - 1 : 0;
-		}
-		s->indexes[i] = index;
+	for (i = 0; i < c->nr && n.nr <= limit && index >= 0; i++) {
+		index = number_index_of(&n, c->values[i]);
+		s->indexes[i] = (uint32_t)index;
 	}
-	u64map_release(&known);
-	return rc < 0 ? rc : nr <= limit ? (int64_t)nr : 0;
+	u64map_release(&n.known);
+	if (index < 0 || s->values.error)
+		return -ENOMEM;
+	return n.nr <= limit ? (int64_t)n.nr : 0;
 }
 
 /* The data page of s->indexes into a dictionary of @nr_different values. */

@@ -138,25 +138,24 @@ unsigned parquet_index_width(size_t nr)
 #define DELTA_MINI  32 /* values that share a number of bits */
 #define DELTA_MINIS (DELTA_BLOCK / DELTA_MINI)
 
-/* Values of up to 64 bits: the lower 32, then the rest. */
-static unsigned char *delta_pack_mini(unsigned char *to, const uint64_t *values, unsigned width)
+/* Values of up to 64 bits: the lower 32, then the rest.  32 values are whole words. */
+static void delta_pack_mini(struct bit_packer *p, const uint64_t *values, unsigned width)
 {
-	struct bit_packer p = { .at = to };
 	unsigned low = width < 32 ? width : 32, i;
 
 	for (i = 0; i < DELTA_MINI; i++) {
-		bit_packer_add(&p, (uint32_t)values[i], low);
+		bit_packer_add(p, (uint32_t)values[i], low);
 		if (width > low)
-			bit_packer_add(&p, (uint32_t)(values[i] >> 32), width - low);
+			bit_packer_add(p, (uint32_t)(values[i] >> 32), width - low);
 	}
-	return p.at; /* 32 values are whole words */
 }
 
 /* @values[-1] is the value before the first. */
 static void delta_put_block(struct bytes *out, const uint64_t *values, size_t nr)
 {
 	uint64_t deltas[DELTA_BLOCK] = { 0 };
-	unsigned char packed[DELTA_BLOCK * 8], widths[DELTA_MINIS] = { 0 }, *to = packed;
+	unsigned char packed[DELTA_BLOCK * 8], widths[DELTA_MINIS] = { 0 };
+	struct bit_packer p = { .at = packed };
 	int64_t least = INT64_MAX;
 	size_t i, mini;
 
@@ -173,11 +172,11 @@ static void delta_put_block(struct bytes *out, const uint64_t *values, size_t nr
 		for (i = 0; i < DELTA_MINI; i++)
 			any |= deltas[mini * DELTA_MINI + i];
 		widths[mini] = any ? (unsigned char)(64 - __builtin_clzll(any)) : 0;
-		to = delta_pack_mini(to, deltas + mini * DELTA_MINI, widths[mini]);
+		delta_pack_mini(&p, deltas + mini * DELTA_MINI, widths[mini]);
 	}
 	bytes_add_varint(out, encode_zigzag((uint64_t)least));
 	bytes_add(out, widths, sizeof(widths));
-	bytes_add(out, packed, (size_t)(to - packed));
+	bytes_add(out, packed, (size_t)(p.at - packed));
 }
 
 void parquet_encode_delta(struct bytes *out, const uint64_t *values, size_t nr)

@@ -24,12 +24,12 @@ static const int physical_types[] = {
 	[PARQUET_TEXT] = PHYSICAL_BYTES,
 };
 
-static int writer_no_memory(const struct parquet_writer *w, struct err *err)
+static int parquet_writer_no_memory(const struct parquet_writer *w, struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory to write '%s'", w->file.path);
 }
 
-static void writer_put(struct parquet_writer *w, const void *data, size_t size)
+static void parquet_writer_put(struct parquet_writer *w, const void *data, size_t size)
 {
 	outfile_put(&w->file, data, size);
 	w->offset += size;
@@ -37,7 +37,7 @@ static void writer_put(struct parquet_writer *w, const void *data, size_t size)
 
 /* ---- rows ------------------------------------------------------------------ */
 
-static bool writer_make_room(struct parquet_writer *w)
+static bool parquet_writer_make_room(struct parquet_writer *w)
 {
 	size_t room = w->room ? w->room * 2 : FIRST_ROOM;
 	uint32_t *indexes, *levels;
@@ -102,7 +102,7 @@ void parquet_set_constant(struct parquet_writer *w, unsigned column, const char 
 
 /* ---- row groups ------------------------------------------------------------- */
 
-static void writer_put_range(struct thrift *t, const struct parquet_chunk *chunk)
+static void parquet_writer_put_range(struct thrift *t, const struct parquet_chunk *chunk)
 {
 	thrift_begin_field(t, 12);
 	thrift_put_i64(t, 3, (int64_t)chunk->nulls);
@@ -113,8 +113,8 @@ static void writer_put_range(struct thrift *t, const struct parquet_chunk *chunk
 	thrift_end(t);
 }
 
-static void writer_put_chunk(struct thrift *t, const struct parquet_field *field,
-			     const struct parquet_chunk *chunk)
+static void parquet_writer_put_chunk(struct thrift *t, const struct parquet_field *field,
+				     const struct parquet_chunk *chunk)
 {
 	bool has_dictionary = chunk->dictionary_offset;
 
@@ -137,14 +137,14 @@ static void writer_put_chunk(struct thrift *t, const struct parquet_field *field
 	thrift_put_i64(t, 9, (int64_t)chunk->data_offset);
 	if (has_dictionary)
 		thrift_put_i64(t, 11, (int64_t)chunk->dictionary_offset);
-	writer_put_range(t, chunk);
+	parquet_writer_put_range(t, chunk);
 	thrift_end(t);
 	thrift_end(t);
 }
 
 /* Describes a row group in w->groups: the footer comes after the last. */
-static void writer_put_group(struct parquet_writer *w, const struct parquet_chunk *chunks,
-			     uint64_t start)
+static void parquet_writer_put_group(struct parquet_writer *w, const struct parquet_chunk *chunks,
+				     uint64_t start)
 {
 	struct thrift t = { .out = &w->groups };
 	uint64_t raw = 0;
@@ -153,7 +153,7 @@ static void writer_put_group(struct parquet_writer *w, const struct parquet_chun
 	thrift_begin(&t);
 	thrift_put_list(&t, 1, THRIFT_STRUCT, w->nr_columns);
 	for (i = 0; i < w->nr_columns; i++) {
-		writer_put_chunk(&t, &w->columns[i].field, &chunks[i]);
+		parquet_writer_put_chunk(&t, &w->columns[i].field, &chunks[i]);
 		raw += chunks[i].raw_size;
 	}
 	thrift_put_i64(&t, 2, (int64_t)raw);
@@ -164,7 +164,7 @@ static void writer_put_group(struct parquet_writer *w, const struct parquet_chun
 	w->nr_groups++;
 }
 
-static int writer_end_group(struct parquet_writer *w, struct err *err)
+static int parquet_writer_end_group(struct parquet_writer *w, struct err *err)
 {
 	struct parquet_chunk *chunks = calloc(w->nr_columns, sizeof(*chunks));
 	uint64_t start = w->offset;
@@ -177,14 +177,14 @@ static int writer_end_group(struct parquet_writer *w, struct err *err)
 		rc = parquet_column_pack(c, w->rows, w->offset, &w->scratch, &chunks[i]);
 		if (rc)
 			break;
-		writer_put(w, w->scratch.pages.data, w->scratch.pages.size);
+		parquet_writer_put(w, w->scratch.pages.data, w->scratch.pages.size);
 		parquet_column_clear(c, w->rows);
 	}
 	if (!rc)
-		writer_put_group(w, chunks, start);
+		parquet_writer_put_group(w, chunks, start);
 	free(chunks);
 	if (rc || w->groups.error)
-		return writer_no_memory(w, err);
+		return parquet_writer_no_memory(w, err);
 	w->total += w->rows;
 	w->rows = 0;
 	w->text_bytes = 0;
@@ -194,16 +194,16 @@ static int writer_end_group(struct parquet_writer *w, struct err *err)
 int parquet_end_row(struct parquet_writer *w, struct err *err)
 {
 	if (w->no_memory)
-		return writer_no_memory(w, err);
+		return parquet_writer_no_memory(w, err);
 	w->rows++;
 	if (w->rows >= PARQUET_ROWS || w->text_bytes > PARQUET_TEXT_BYTES)
-		return writer_end_group(w, err);
-	return writer_make_room(w) ? 0 : writer_no_memory(w, err);
+		return parquet_writer_end_group(w, err);
+	return parquet_writer_make_room(w) ? 0 : parquet_writer_no_memory(w, err);
 }
 
 /* ---- the footer -------------------------------------------------------------- */
 
-static void footer_put_type(struct thrift *t, enum parquet_type type)
+static void parquet_footer_put_type(struct thrift *t, enum parquet_type type)
 {
 	if (type == PARQUET_BOOL)
 		return;
@@ -231,7 +231,7 @@ static void footer_put_type(struct thrift *t, enum parquet_type type)
 	thrift_end(t);
 }
 
-static void footer_put_schema(struct thrift *t, const struct parquet_writer *w)
+static void parquet_footer_put_schema(struct thrift *t, const struct parquet_writer *w)
 {
 	unsigned i;
 
@@ -247,13 +247,13 @@ static void footer_put_schema(struct thrift *t, const struct parquet_writer *w)
 		thrift_put_i32(t, 1, physical_types[f->type]);
 		thrift_put_i32(t, 3, f->is_required ? 0 : 1);
 		thrift_put_text(t, 4, f->name);
-		footer_put_type(t, f->type);
+		parquet_footer_put_type(t, f->type);
 		thrift_end(t);
 	}
 }
 
 /* Of each column: its range is in the order of its type. */
-static void footer_put_orders(struct thrift *t, unsigned nr)
+static void parquet_footer_put_orders(struct thrift *t, unsigned nr)
 {
 	thrift_put_list(t, 7, THRIFT_STRUCT, nr);
 	while (nr--) {
@@ -264,15 +264,15 @@ static void footer_put_orders(struct thrift *t, unsigned nr)
 	}
 }
 
-static void footer_put(struct bytes *out, const struct parquet_writer *w,
-		       const struct parquet_fact *facts, size_t nr)
+static void parquet_footer_put(struct bytes *out, const struct parquet_writer *w,
+			       const struct parquet_fact *facts, size_t nr)
 {
 	struct thrift t = { .out = out };
 	size_t i;
 
 	thrift_begin(&t);
 	thrift_put_i32(&t, 1, 2);
-	footer_put_schema(&t, w);
+	parquet_footer_put_schema(&t, w);
 	thrift_put_i64(&t, 3, (int64_t)w->total);
 	thrift_put_list(&t, 4, THRIFT_STRUCT, w->nr_groups);
 	bytes_add(out, w->groups.data, w->groups.size);
@@ -284,7 +284,7 @@ static void footer_put(struct bytes *out, const struct parquet_writer *w,
 		thrift_end(&t);
 	}
 	thrift_put_text(&t, 6, "corotracer version " COROTRACER_VERSION);
-	footer_put_orders(&t, w->nr_columns);
+	parquet_footer_put_orders(&t, w->nr_columns);
 	thrift_end(&t);
 }
 
@@ -295,18 +295,18 @@ int parquet_writer_settle(struct parquet_writer *w, const struct parquet_fact *f
 	unsigned char size[4];
 	unsigned i;
 
-	if (w->rows && writer_end_group(w, err) < 0)
+	if (w->rows && parquet_writer_end_group(w, err) < 0)
 		return err->code;
-	footer_put(&footer, w, facts, nr);
+	parquet_footer_put(&footer, w, facts, nr);
 	for (i = 0; i < sizeof(size); i++)
 		size[i] = (unsigned char)(footer.size >> 8 * i);
 	if (!footer.error) {
-		writer_put(w, footer.data, footer.size);
-		writer_put(w, size, sizeof(size));
-		writer_put(w, MAGIC, strlen(MAGIC));
+		parquet_writer_put(w, footer.data, footer.size);
+		parquet_writer_put(w, size, sizeof(size));
+		parquet_writer_put(w, MAGIC, strlen(MAGIC));
 	}
 	bytes_release(&footer);
-	return footer.error ? writer_no_memory(w, err) : outfile_settle(&w->file, err);
+	return footer.error ? parquet_writer_no_memory(w, err) : outfile_settle(&w->file, err);
 }
 
 /* ---- the file ---------------------------------------------------------------- */
@@ -325,12 +325,12 @@ int parquet_writer_open(struct parquet_writer *w, const char *path,
 		for (i = 0; i < nr; i++)
 			w->columns[i].field = fields[i];
 	}
-	if (!w->columns || !writer_make_room(w)) {
-		writer_no_memory(w, err);
+	if (!w->columns || !parquet_writer_make_room(w)) {
+		parquet_writer_no_memory(w, err);
 		parquet_writer_close(w);
 		return err->code;
 	}
-	writer_put(w, MAGIC, strlen(MAGIC));
+	parquet_writer_put(w, MAGIC, strlen(MAGIC));
 	return 0;
 }
 
