@@ -44,6 +44,8 @@ CASES = [
     Case("export to SQLite", ["export", "sqlite", "-q", "-i", "{jsonl}", "-o", "{place}/o.sqlite"], "o.sqlite"),
     Case("export to Perfetto", ["export", "perfetto", "-q", "-i", "{jsonl}", "-o", "{place}/o.trace"], "o.trace"),
     Case("export to Chrome", ["export", "chrome", "-q", "-i", "{jsonl}", "-o", "{place}/o.json"], "o.json"),
+    Case("export to Parquet", ["export", "parquet", "-q", "-i", "{jsonl}", "-o", "{place}"], "coroutines.parquet", "events.parquet",
+         "frames.parquet", "run.parquet", "sites.parquet", "switches.parquet", "waits.parquet", limit=1000),
     Case("export to JSON lines", ["export", "jsonl", "-q", "-i", "{ctf}", "-o", "{place}/o.jsonl"], "o.jsonl", "o.jsonl.meta"),
 ]
 
