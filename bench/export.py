@@ -103,6 +103,81 @@ def bench_sqlite(dir, trace, csv):
     clean()
 
 
+# ---- parquet -----------------------------------------------------------------
+
+# DuckDB reads the same rows from CSV into memory, and then writes them: only that is timed.
+DUCKDB_PROGRAM = """
+import sys, time
+import duckdb
+csv, out, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
+duckdb.sql("SET threads=1")
+duckdb.sql(f"CREATE TABLE t AS SELECT * FROM read_csv('{csv}', header=true)")
+best = 1e9
+for _ in range(runs):
+    start = time.process_time()
+    duckdb.sql(f"COPY t TO '{out}' (FORMAT parquet, COMPRESSION zstd)")
+    best = min(best, time.process_time() - start)
+print(best)
+"""
+
+
+def redis_trace(dir):
+    """A trace of mini-redis under redis-benchmark; None without these programs."""
+    server, port, trace = os.environ["MINI_REDIS"], dir + "/port", dir + "/redis.ct"
+    if not os.path.exists(server) or not shutil.which("redis-benchmark"):
+        return None
+    with subprocess.Popen([TOOL, "run", "-q", "-o", trace, "--", server, "--port", "0", "--port-file", port],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
+        while not os.path.exists(port) and p.poll() is None:
+            time.sleep(0.1)
+        with open(port, encoding="ascii") as f:
+            run("redis-benchmark", "-p", f.read().strip(), "-c", 50, "-n", max(EVENTS // 6, 1000), "-t", "set,get", "-q")
+        p.terminate()
+    return trace
+
+
+def duckdb_seconds(dir, trace):
+    """Processor time in which DuckDB writes the same events; None if it cannot be installed."""
+    python, csv = dir + "/venv/bin/python", dir + "/events.csv"
+    with open(csv, "w", encoding="ascii") as f:
+        subprocess.run([TOOL, "query", trace, "--csv", "SELECT ts, kind, probe_id, tid, addr, seq, station, site, reason, resource, peer, flags FROM events"],
+                       stdout=f, stderr=subprocess.DEVNULL, check=True)
+    for command in ([sys.executable, "-m", "venv", dir + "/venv"], [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "duckdb"]):
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            return None
+    p = subprocess.run([python, "-c", DUCKDB_PROGRAM, csv, dir + "/theirs.parquet", str(RUNS)], capture_output=True, text=True, check=False)
+    return float(p.stdout) if p.returncode == 0 else None
+
+
+def cpu_seconds(function, *args):
+    before = os.times()
+    function(*args)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def bench_parquet(dir):
+    trace = redis_trace(dir)
+    if not trace:
+        return say("left out: no mini-redis, or no redis-benchmark here")
+    say("compact trace to parquet")
+    out, ours = dir + "/parquet", 1e9
+    for _ in range(RUNS):
+        ours = min(ours, cpu_seconds(export, "parquet", trace, "-o", out))
+    info = json.loads(subprocess.run([TOOL, "info", "--json", trace], capture_output=True, text=True, check=True).stdout)
+    transitions, rows = info["events"], info["events"] + sum(info["others"].values())
+    size = os.path.getsize(out + "/events.parquet")
+    ROWS.append(("events.parquet, bytes per transition", size / transitions, "B", 6, "the goal", size / transitions / 6, "<= 1"))
+    ROWS.append(("events.parquet, bytes per event", size / rows, "B", 6, "the goal", size / rows / 6, "<= 1"))
+    theirs = duckdb_seconds(dir, trace)
+    if not theirs:
+        return say("left out: DuckDB cannot be installed here")
+    ROWS.append(("compact trace to parquet, all files", rows / ours / 1e3, "k/s", rows / theirs / 1e3, "DuckDB: COPY, events only", theirs / ours, ">= 1"))
+    theirs_size = os.path.getsize(dir + "/theirs.parquet")
+    ROWS.append(("events.parquet, size", size / rows, "B", theirs_size / rows, "DuckDB", size / theirs_size, ""))
+    return None
+
+
 # ---- servers -----------------------------------------------------------------
 
 
@@ -172,7 +247,7 @@ def peak(kind, trace, output):
 def bench_memory(dir, small, large):
     for kind in ("csv", "sqlite"):
         say(f"memory of {kind}")
-        once, ten = peak(kind, small, dir + "/m"), peak(kind, large, dir + "/m")
+        once, ten = peak(kind, small, f"{dir}/m.{kind}"), peak(kind, large, f"{dir}/m.{kind}")
         ROWS.append((f"peak memory of {kind}, 10 times the events", ten, "KB", once, "a tenth of them", ten / once, "<= 1.2"))
 
 
@@ -185,7 +260,7 @@ def print_rows():
         return
     print(f"{'what':46} {'measured':>11} {'yardstick':>11} {'ratio':>6}  {'wanted':8} against")
     for what, ours, unit, theirs, name, ratio, wanted in ROWS:
-        form = ".0f" if unit != "s" else ".2f"
+        form = ".2f" if unit in ("s", "B") else ".0f"
         print(f"{what:46} {ours:>{8}{form}} {unit:4}{theirs:>{7}{form}} {unit:4}{ratio:>6.2f}  {wanted:8} {name}")
 
 
@@ -200,6 +275,7 @@ def main():
         bench_csv(dir, trace)
         bench_viewers(dir, trace)
         bench_sqlite(dir, trace, csv)
+        bench_parquet(dir)
         bench_memory(dir, small, trace)
         for bench in (bench_postgresql, bench_mysql):
             try:

@@ -7,8 +7,9 @@
 #
 # Yardsticks, in the same run, of the equal CSV: `wc -l` of the JSON lines; sqlite3's .import;
 # psql's \copy; LOAD DATA LOCAL of the mariadb client; each with the same indexes.  Both sides take
-# turns, the best run of each counts.  The servers are started here with temporary data directories,
-# and skipped where the packages are missing.  Times are reported; no time fails the benchmark.
+# turns, the best run of each counts.  Parquet: the bytes per event of a trace of mini-redis, and the
+# rate of DuckDB's COPY.  The servers are started here with temporary data directories, and skipped
+# where the packages are missing.  Times are reported; no time fails the benchmark.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,6 +32,6 @@ for program in "$build/corotracer" "$build/tests/target"; do
 		exit 1
 	fi
 done
-COROTRACER=$build/corotracer TARGET=$build/tests/target PYTHONDONTWRITEBYTECODE=1 \
+MINI_REDIS=$build/examples/cpp/mini-redis COROTRACER=$build/corotracer TARGET=$build/tests/target PYTHONDONTWRITEBYTECODE=1 \
 	PYTHONPATH=$here/../tests/cli:$here/../tests/export \
 	exec python3 "$here/export.py" "$events" "$runs" "$json"
