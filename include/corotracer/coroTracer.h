@@ -34,6 +34,7 @@
 #include <corotracer/cpp/resource.h>
 #include <corotracer/cpp/state.h>
 #include <corotracer/cpp/traced.h>
+#include <corotracer/cpp/traceparent.h>
 #include <corotracer/cpp/wait.h>
 
 #endif

@@ -148,6 +148,20 @@ COROTRACER_API void corotracer_released_at(const struct corotracer_coro *co, uin
 #define corotracer_released(co, lock) \
 	corotracer_released_at((co), (uint64_t)(lock), COROTRACER_HERE)
 
+/*
+ * From now on @co, and coroutines that it creates, work for a span of the program's own traces:
+ * @traceparent is the W3C header "00-TRACE_ID-SPAN_ID-FLAGS", or NULL for none.  `corotracer export
+ * otlp` makes the waits of @co children of that span.  Returns 0, or -EINVAL if the text is not a
+ * traceparent; it is not checked while @co is untraced.
+ */
+COROTRACER_API int corotracer_set_traceparent(const struct corotracer_coro *co,
+					      const char *traceparent);
+
+/* As corotracer_set_traceparent(), with the bytes of the ids. */
+COROTRACER_API void corotracer_set_trace_context(const struct corotracer_coro *co,
+						 const uint8_t trace_id[16],
+						 const uint8_t span_id[8], uint8_t flags);
+
 /* The id of @co in the trace; 0 while untraced. */
 COROTRACER_API uint64_t corotracer_id(const struct corotracer_coro *co);
 

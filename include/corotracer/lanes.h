@@ -27,6 +27,7 @@
 
 #define CTP_EXT_LANES        0x8u                         /* in ctp_ext_header.features */
 #define CTP_EXT_HANDOVER     0x10u                        /* CTP_REC_THREAD is understood */
+#define CTP_EXT_CONTEXT      0x20u                        /* CTP_REC_CONTEXT is understood */
 #define CTP_LANES_MAGIC      UINT64_C(0x31454e414c505443) /* "CTPLANE1" in memory */
 #define CTP_LANES_VERSION    1u
 #define CTP_EXT_LANES_OFFSET 0xC0u
@@ -116,7 +117,8 @@ struct ctp_lane {
 #define CTP_REC_ACQUIRE  12u /* value: lock; id: coroutine that holds it from now on */
 #define CTP_REC_RELEASE  13u /* value: lock; id: coroutine that held it */
 #define CTP_REC_THREAD   14u /* value: tid of the thread that writes the records after this one */
-#define CTP_REC_KINDS    15u
+#define CTP_REC_CONTEXT  15u /* value: span id; seq: trace flags; see struct ctp_record_more */
+#define CTP_REC_KINDS    16u
 
 #define CTP_REC_HAS_MORE 0x80u /* with a kind: a CTP_REC_MORE follows */
 
@@ -162,6 +164,11 @@ struct ctp_record {
 	uint8_t reason; /* CTP_REASON_* */
 };
 
+/*
+ * A CTP_REC_CONTEXT always has one, with the halves of a trace id: from now on the coroutine works
+ * for that span of the user (W3C Trace Context), or for none if all is 0.  It is written only for a
+ * collector with CTP_EXT_CONTEXT.
+ */
 struct ctp_record_more {
 	uint64_t resource; /* suspend: what the coroutine waits for; wake: its cause */
 	uint64_t lost;     /* end: lost transitions of this coroutine */

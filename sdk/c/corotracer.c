@@ -9,6 +9,7 @@
 
 #include <corotracer/corotracer.h>
 #include <corotracer/attach.h>
+#include <corotracer/traceparent.h>
 #include <corotracer/version.h>
 
 struct ctp_process corotracer__process = { .sock = -1 };
@@ -183,6 +184,48 @@ void corotracer_released_at(const struct corotracer_coro *co, uint64_t number,
 			    struct corotracer_site *site)
 {
 	corotracer_resource(CTP_REC_RELEASE, co, number, site);
+}
+
+static void corotracer_send_context(const struct corotracer_coro *co,
+				    const struct ctp_context *context)
+{
+	if (ctp_is_later(&co->probe))
+		ctp_later_mark(corotracer__session());
+	else if (co->probe.life)
+		ctp_context_write(&corotracer__thread, corotracer__session(),
+				  ctp_probe_id(&co->probe), context);
+}
+
+int corotracer_set_traceparent(const struct corotracer_coro *co, const char *traceparent)
+{
+	struct ctp_context context = { 0 };
+
+	if (!corotracer__is_open(co))
+		return 0;
+	if (traceparent && !ctp_context_parse(traceparent, strlen(traceparent), &context))
+		return -EINVAL;
+	corotracer_send_context(co, &context);
+	return 0;
+}
+
+static uint64_t corotracer_number(const uint8_t bytes[8])
+{
+	uint64_t number = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		number = number << 8 | bytes[i];
+	return number;
+}
+
+void corotracer_set_trace_context(const struct corotracer_coro *co, const uint8_t trace_id[16],
+				  const uint8_t span_id[8], uint8_t flags)
+{
+	struct ctp_context context = { corotracer_number(trace_id), corotracer_number(trace_id + 8),
+				       corotracer_number(span_id), flags };
+
+	if (corotracer__is_open(co))
+		corotracer_send_context(co, &context);
 }
 
 uint64_t corotracer_id(const struct corotracer_coro *co)

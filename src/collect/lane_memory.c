@@ -232,7 +232,7 @@ int lanes_offer(struct lanes *l, struct region *r, const struct lanes_config *co
 	}
 	/* (ctp-E) pairs with the acquire load in ctp_session_lanes(). */
 	ctp_store_release(&ext->magic, CTP_LANES_MAGIC);
-	ctp_header_ext(r->header)->features |= CTP_EXT_LANES | CTP_EXT_HANDOVER;
+	ctp_header_ext(r->header)->features |= CTP_EXT_LANES | CTP_EXT_HANDOVER | CTP_EXT_CONTEXT;
 	return 0;
 }
 

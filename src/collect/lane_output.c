@@ -35,7 +35,7 @@ static void lane_record_sink_event(void *ctx, uint32_t lane, const struct trace_
 {
 	struct lane_record *l = ctx;
 
-	if (ev->lost)
+	if (ev->lost && ev->kind != TRACE_CONTEXT)
 		worst_note(&l->worst, &(struct worst_coroutine){
 					      .station = TRACE_NO_STATION,
 					      .probe_id = ev->probe_id,

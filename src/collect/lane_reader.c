@@ -244,6 +244,8 @@ static bool is_event(const struct ctp_record *rec)
 
 	if (kind >= CTP_REC_CLOSE && kind <= CTP_REC_RELEASE)
 		return kind == rec->kind; /* no continuation record; the id may be 0 */
+	if (kind == CTP_REC_CONTEXT)
+		return kind != rec->kind && rec->id; /* always with a continuation record */
 	return kind >= CTP_REC_SUSPEND && kind <= CTP_REC_DESTROY && rec->id &&
 	       rec->reason < CTP_REASONS &&
 	       !(kind == CTP_REC_BIRTH &&
@@ -343,7 +345,7 @@ static const uint8_t kind_of[] = {
 	[CTP_REC_BIRTH] = TRACE_BIRTH,     [CTP_REC_WAKE] = TRACE_WAKE,
 	[CTP_REC_END] = TRACE_END,         [CTP_REC_DESTROY] = TRACE_DESTROY,
 	[CTP_REC_CLOSE] = TRACE_CLOSE,     [CTP_REC_ACQUIRE] = TRACE_ACQUIRE,
-	[CTP_REC_RELEASE] = TRACE_RELEASE,
+	[CTP_REC_RELEASE] = TRACE_RELEASE, [CTP_REC_CONTEXT] = TRACE_CONTEXT,
 };
 
 _Static_assert((int)CTP_REASON_USER == (int)TRACE_REASON_USER &&
@@ -388,7 +390,7 @@ static void fill_end(const struct ctp_record *rec, const struct ctp_record_more 
 
 static void fill_others(struct drain *d, const struct drain_lane *c, struct trace_event *ev)
 {
-	struct ctp_record_more more;
+	struct ctp_record_more more = { 0 };
 	bool has_more = c->rec.kind & CTP_REC_HAS_MORE;
 
 	if (has_more)
@@ -414,6 +416,12 @@ static void fill_others(struct drain *d, const struct drain_lane *c, struct trac
 		ev->resource = c->rec.value;
 		ev->pid = c->pid;
 		ev->flags |= TRACE_HAS_RESOURCE;
+		break;
+	case TRACE_CONTEXT:
+		ev->written = more.resource;
+		ev->lost = more.lost;
+		ev->resource = c->rec.value;
+		ev->seen = c->rec.seq;
 		break;
 	default:
 		break;

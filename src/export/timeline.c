@@ -458,6 +458,7 @@ static int draw_event(void *arg, const struct trace_event *ev)
 	case TRACE_ACQUIRE:
 	case TRACE_RELEASE:
 		return trace_is_wakers_dropped(ev) ? 0 : timeline_add_resource(tl, ev);
+	case TRACE_CONTEXT: /* of other tools: export otlp */
 	case NR_TRACE_KINDS:
 		break;
 	}

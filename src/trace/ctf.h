@@ -113,6 +113,7 @@ enum ctf_event_id {
 	CTF_ACQUIRE,
 	CTF_RELEASE,
 	CTF_FIRST_SIZED = 32,
+	CTF_CONTEXT = CTF_FIRST_SIZED,
 	CTF_EVENT_IDS = 64, /* a larger id is unknown */
 };
 

@@ -47,6 +47,9 @@
 	F(u64, written, written) F(u64, lost, lost)
 #define CTF_FORM_resource(F) CTF_FORM_head(F) \
 	F(u64, resource, resource) F(u32, pid, pid)
+#define CTF_FORM_context(F) CTF_FORM_head(F) \
+	F(x64, trace_high, written) F(x64, trace_low, lost) F(x64, span, resource) \
+	F(u32, trace_flags, seen)
 
 /*
  * X(id, name, kind, form, more): events of which the writer chooses one that holds all that the
@@ -76,7 +79,8 @@
 	X(CTF_DESTROY, "destroy", TRACE_DESTROY, over, "") \
 	X(CTF_CLOSE, "close", TRACE_CLOSE, resource, "") \
 	X(CTF_ACQUIRE, "acquire", TRACE_ACQUIRE, resource, "") \
-	X(CTF_RELEASE, "release", TRACE_RELEASE, resource, "")
+	X(CTF_RELEASE, "release", TRACE_RELEASE, resource, "") \
+	X(CTF_CONTEXT, "context", TRACE_CONTEXT, context, "")
 /* clang-format on */
 
 /* ---- what follows from the lists ----------------------------------------- */
@@ -125,6 +129,7 @@ CTF_DEFINE_FORM(wake_full, trace_event)
 CTF_DEFINE_FORM(birth, trace_event)
 CTF_DEFINE_FORM(over, trace_event)
 CTF_DEFINE_FORM(resource, trace_event)
+CTF_DEFINE_FORM(context, trace_event)
 CTF_DEFINE_FORM(gap, trace_gap)
 
 #endif

@@ -34,6 +34,7 @@ enum trace_kind {
 	TRACE_CLOSE,   /* waiting for it never succeeds from now on */
 	TRACE_ACQUIRE, /* probe_id holds it from now on */
 	TRACE_RELEASE,
+	TRACE_CONTEXT, /* what the coroutine does from now on is part of a trace of the user */
 	NR_TRACE_KINDS,
 };
 
@@ -80,16 +81,18 @@ struct trace_event {
 	 * coroutine; TRACE_NO_STATION otherwise.
 	 */
 	uint32_t station;
-	uint32_t site;     /* number in the site table of the trace; 0: not reported */
-	uint32_t pid;      /* for a birth */
-	uint64_t resource; /* what it waits on: descriptor, lock, deadline of a timer, child */
-	uint64_t peer;     /* for a birth the parent, for a wake the waker; 0: none */
-	/* for a wake: the number of transitions of its target that the waker saw */
+	uint32_t site; /* number in the site table of the trace; 0: not reported */
+	uint32_t pid;  /* for a birth */
+	/* what it waits on: descriptor, lock, deadline of a timer, child; for a context: span id */
+	uint64_t resource;
+	uint64_t peer; /* for a birth the parent, for a wake the waker; 0: none */
+	/* for a wake: the number of transitions of its target that the waker saw; for a context:
+	 * trace flags */
 	uint32_t seen;
 	uint32_t name_size;
 	const char *name; /* for a birth; not terminated, valid as long as the event is */
 	uint64_t written; /* for the last end or destroy: number of transitions, */
-	uint64_t lost;    /* and how many of these were lost */
+	uint64_t lost;    /* and how many of these were lost; for a context: trace id, both */
 };
 
 /*

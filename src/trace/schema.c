@@ -267,6 +267,7 @@ const struct schema_kind schema_kinds[NR_TRACE_KINDS] = {
 	[TRACE_CLOSE] = { "close", "closes", "close", "closes" },
 	[TRACE_ACQUIRE] = { "acquire", "acquires", "lock taken", "locks taken" },
 	[TRACE_RELEASE] = { "release", "releases", "lock released", "locks released" },
+	[TRACE_CONTEXT] = { "context", "contexts", "trace context", "trace contexts" },
 };
 
 /* ---- values -------------------------------------------------------------- */

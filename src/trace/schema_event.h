@@ -35,9 +35,11 @@
 
 #define HAS(record, name, mask) \
 	.has = true, .has_offset = offsetof(struct record, name), .has_bit = (mask)
-#define OMITTED          .absent = SCHEMA_OMITTED
-#define OR_NULL          .absent = SCHEMA_NULL
-#define ONLY(of)         .kinds = 1 << (of)
+#define OMITTED  .absent = SCHEMA_OMITTED
+#define OR_NULL  .absent = SCHEMA_NULL
+#define ONLY(of) .kinds = 1 << (of)
+/* A context has other meanings for some members: trace_context.h. */
+#define NOT_CONTEXT      .kinds = ((1 << NR_TRACE_KINDS) - 1 - (1 << TRACE_CONTEXT))
 #define NOT_OF(of)       .kinds = ((1 << NR_TRACE_KINDS) - 1 - (1 << (of)))
 #define COLUMN(position) .column = (position)
 /* With NULL for a value that is 0, although JSON has the 0. */
@@ -66,10 +68,14 @@ static const struct schema_field schema_event_fields[] = {
 	{ KEY("parent"), ID(trace_event, peer), OMITTED, ONLY(TRACE_BIRTH) },
 	{ KEY("waker"), ID(trace_event, peer), OMITTED, NOT_OF(TRACE_BIRTH), COLUMN(10),
 	  .column_name = "peer" },
-	{ KEY("seen"), U32(trace_event, seen), OMITTED },
+	{ KEY("seen"), U32(trace_event, seen), OMITTED, NOT_CONTEXT },
 	{ KEY("pid"), U32(trace_event, pid), OMITTED },
-	{ KEY("written"), U64(trace_event, written), OMITTED },
-	{ KEY("lost"), U64(trace_event, lost), OMITTED },
+	{ KEY("written"), U64(trace_event, written), OMITTED, NOT_CONTEXT },
+	{ KEY("lost"), U64(trace_event, lost), OMITTED, NOT_CONTEXT },
+	{ KEY("trace_high"), ADDR(trace_event, written), OMITTED, ONLY(TRACE_CONTEXT) },
+	{ KEY("trace_low"), ADDR(trace_event, lost), OMITTED, ONLY(TRACE_CONTEXT) },
+	{ KEY("span"), ADDR(trace_event, resource), OMITTED, ONLY(TRACE_CONTEXT) },
+	{ KEY("trace_flags"), U32(trace_event, seen), OMITTED, ONLY(TRACE_CONTEXT) },
 	{ KEY("destroyed"), FLAG(TRACE_DESTROYED), OMITTED },
 	{ KEY("was_suspended"), FLAG(TRACE_WAS_SUSPENDED), OMITTED },
 	{ KEY("cancelled"), FLAG(TRACE_CANCELLED), OMITTED },

@@ -313,7 +313,7 @@ static inline char *sidecar_put_field(char *p, const struct schema_field *f,
 	case SCHEMA_BOOL:
 		return PUT(p, "true");
 	case SCHEMA_ADDR:
-		p = fmt_hex16(PUT(p, "\"0x"), ev->addr);
+		p = fmt_hex16(PUT(p, "\"0x"), schema_number(f, ev));
 		return PUT(p, "\"");
 	case SCHEMA_REASON:
 		return sidecar_put_word(p, f, ev->reason);

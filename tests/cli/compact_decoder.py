@@ -6,7 +6,7 @@ import json
 import struct
 import zlib
 
-KINDS = ["suspend", "resume", "birth", "wake", "end", "destroy", "close", "acquire", "release"]
+KINDS = ["suspend", "resume", "birth", "wake", "end", "destroy", "close", "acquire", "release", "context"]
 GAP = 15
 OWN = (0, 1, 3, 7, 8)  # kinds with a last event per coroutine
 MASK = (1 << 64) - 1

@@ -8,7 +8,7 @@ from harness import *
 TRACE_TOOL = os.environ.get("TRACE_TOOL", "build/tests/trace_tool")
 CHANNELS = os.environ.get("CHANNELS", "build/examples/c/channels")
 KINDS = {"suspend": "suspend", "resume": "resume", "wake": "wake", "birth": "birth", "end": "end", "destroy": "destroy",
-         "close": "close", "acquire": "acquire", "release": "release", "gap": "gap"}
+         "close": "close", "acquire": "acquire", "release": "release", "context": "context", "gap": "gap"}
 FIELD = re.compile(r'(\w+) = (?:\( "([^"]*)" : container = \d+ \)|"([^"]*)"|(0x[0-9A-F]+|-?\d+))')
 LINE = re.compile(r"^\[(\d+)\] \(\+\S+\) (?:\S+ )?(\w+): (\{.*?\}), (\{.*\})$")
 
@@ -58,6 +58,8 @@ def canonical(kind, ts, packet, f):
          "reason": f.get("reason", "unknown"), "name": f.get("name", ""), "peer": f.get("parent", f.get("waker", 0))}
     for k in ("probe_id", "addr", "seq", "site", "flags", "resource", "seen", "pid", "written", "lost"):
         e[k] = f.get(k, 0)
+    if kind == "context":
+        e.update(written=f["trace_high"], lost=f["trace_low"], resource=f["span"], seen=f["trace_flags"])
     return e
 
 

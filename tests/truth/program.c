@@ -34,10 +34,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum kind { BIRTH, WAKE, END, DESTROY, CLOSE, ACQUIRE, RELEASE, NR_KINDS };
+enum kind { BIRTH, WAKE, END, DESTROY, CLOSE, ACQUIRE, RELEASE, CONTEXT, NR_KINDS };
 
-static const char *const kind_names[NR_KINDS] = { "birth", "wake",    "end",    "destroy",
-						  "close", "acquire", "release" };
+static const char *const kind_names[NR_KINDS] = { "birth", "wake",    "end",     "destroy",
+						  "close", "acquire", "release", "context" };
 
 struct span {
 	uint64_t before, after;
@@ -154,6 +154,11 @@ static void work(struct thread *t, struct coroutine *co, unsigned number, uint64
 	if (number % 4 == 2 && round % 8 == 7) {
 		corotracer_closing(&co->trace, 900 + number);
 		t->kinds[CLOSE]++;
+	}
+	if (number % 4 == 3 && round % 8 == 1) {
+		corotracer_set_traceparent(
+			&co->trace, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+		t->kinds[CONTEXT]++;
 	}
 	suspend(co, number);
 }

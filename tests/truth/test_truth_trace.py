@@ -10,7 +10,7 @@ from truth import *
 # An event's time comes from the cycle counter, which the collector compares with the clock.
 CLOCK_SLACK_NS = 50_000
 PLURALS = {"birth": "births", "wake": "wakes", "end": "ends", "destroy": "destroys", "close": "closes",
-           "acquire": "acquires", "release": "releases"}
+           "acquire": "acquires", "release": "releases", "context": "contexts"}
 # Detectors of coroutines that were left suspended: each such coroutine is in one of their groups.
 AT_EXIT = {"suspended-at-exit", "lost-wakeup", "closed-under-waiter", "long-suspended", "wake-before-suspend", "deadlock",
            "abandoned-lock", "stalled", "leak"}
@@ -603,8 +603,8 @@ def the_text_of_info_has_the_same_numbers(dir):
     text.line(r"^  events +([\d,]+)$", count_text(held))
     kinds = collections.Counter(e["kind"] for e in r.trace.others)
     for line in text.lines:
-        for nr, kind in re.findall(r"([\d,]+) (birth|wake|end|destruction|close|lock taken|lock released)s?\b", line):
-            key = {"destruction": "destroy", "lock taken": "acquire", "lock released": "release"}.get(kind, kind)
+        for nr, kind in re.findall(r"([\d,]+) (birth|wake|end|destruction|close|lock taken|lock released|trace context)s?\b", line):
+            key = {"destruction": "destroy", "lock taken": "acquire", "lock released": "release", "trace context": "context"}.get(kind, kind)
             if line.startswith("  and "):
                 equal(nr, count_text(kinds[key]), f"{kind} in the text")
     text.skip(r"^  and ")

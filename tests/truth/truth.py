@@ -19,7 +19,7 @@ from registry import CHECKS, SOURCE, Numbers, Text, Wrong, check, count_text, du
 PROGRAM = os.environ.get("TRUTH_PROGRAM", "build/tests/truth/truth_program")
 FULL = bool(os.environ.get("COROTRACER_FULL"))
 SANITIZE = bool(os.environ.get("SANITIZE"))
-OTHER_KINDS = ("birth", "wake", "end", "destroy", "close", "acquire", "release")
+OTHER_KINDS = ("birth", "wake", "end", "destroy", "close", "acquire", "release", "context")
 # The exit of a process is noticed late on a busy machine, by this script and by the collector.
 LATE_NS = 3_000_000_000
 

@@ -114,6 +114,66 @@ static void a_life_is_told_in_order(void)
 	CHECK_EQ(region.region.header->allocated_count, 0);
 }
 
+#define TRACEPARENT "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+static void expect_context(uint64_t nr, uint64_t high, uint64_t low, uint64_t span, uint32_t flags)
+{
+	const struct ctp_record_more *more = (const void *)&records[nr + 1];
+
+	expect(nr, CTP_REC_CONTEXT | CTP_REC_HAS_MORE, 1);
+	CHECK_EQ(records[nr].value, span);
+	CHECK_EQ(records[nr].seq, flags);
+	CHECK_EQ(more->kind, CTP_REC_MORE);
+	CHECK_EQ(more->resource, high);
+	CHECK_EQ(more->lost, low);
+}
+
+static void a_trace_context_is_two_records(void)
+{
+	static const uint8_t trace_id[16] = {
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
+	};
+	static const uint8_t span_id[8] = { 0xf1, 2, 3, 4, 5, 6, 7, 8 };
+	struct corotracer_coro co;
+
+	open_lanes();
+	ctp_header_ext(region.region.header)->features |= CTP_EXT_CONTEXT;
+	CHECK_EQ(corotracer_begin(&co, NULL), 0);
+	CHECK_EQ(corotracer_set_traceparent(&co, TRACEPARENT), 0);
+	CHECK_EQ(corotracer_set_traceparent(&co, NULL), 0);
+	corotracer_set_trace_context(&co, trace_id, span_id, 0);
+	CHECK_EQ(corotracer_set_traceparent(&co, "cc" TRACEPARENT), -EINVAL);
+	CHECK_EQ(corotracer_set_traceparent(&co, TRACEPARENT "-x"), -EINVAL);
+	CHECK_EQ(corotracer_set_traceparent(&co, ""), -EINVAL);
+	CHECK_EQ(corotracer_set_traceparent(
+			 &co, "00-00000000000000000000000000000000-b7ad6b7169203331-01"),
+		 -EINVAL);
+	CHECK_EQ(corotracer_set_traceparent(
+			 &co, "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"),
+		 -EINVAL);
+	CHECK_EQ(corotracer_set_traceparent(
+			 &co, "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00-later"),
+		 0);
+	corotracer_end(&co);
+	CHECK_EQ(corotracer_set_traceparent(&co, TRACEPARENT), 0);
+	CHECK_EQ(read_lane(0), 10);
+	expect_context(1, 0x0af7651916cd43dd, 0x8448eb211c80319c, 0xb7ad6b7169203331, 1);
+	expect_context(3, 0, 0, 0, 0);
+	expect_context(5, 0x0102030405060708, 0x090a0b0c0d0e0f10, 0xf102030405060708, 0);
+	expect_context(7, 0x0af7651916cd43dd, 0x8448eb211c80319c, 0xb7ad6b7169203331, 0);
+}
+
+/* It would count the records as corrupt. */
+static void an_older_collector_gets_no_trace_context(void)
+{
+	struct corotracer_coro co;
+
+	open_lanes();
+	CHECK_EQ(corotracer_begin(&co, NULL), 0);
+	CHECK_EQ(corotracer_set_traceparent(&co, TRACEPARENT), 0);
+	CHECK_EQ(read_lane(0), 1);
+}
+
 static void after_the_end_nothing_is_written(void)
 {
 	struct corotracer_coro co;
@@ -1095,6 +1155,8 @@ int main(void)
 {
 	scratch_make();
 	RUN_ALONE(a_life_is_told_in_order);
+	RUN_ALONE(a_trace_context_is_two_records);
+	RUN_ALONE(an_older_collector_gets_no_trace_context);
 	RUN_ALONE(after_the_end_nothing_is_written);
 	RUN_ALONE(a_switch_is_two_records_of_one_moment);
 	RUN_ALONE(the_life_says_what_was_last);

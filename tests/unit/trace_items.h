@@ -75,6 +75,12 @@ static inline struct trace_event any_event(uint64_t ts)
 		ev.resource = any_number();
 		ev.pid = any_u32();
 	}
+	if (ev.kind == TRACE_CONTEXT) {
+		ev.written = any_number();
+		ev.lost = any_number();
+		ev.resource = any_number();
+		ev.seen = any_u32();
+	}
 	return ev;
 }
 

@@ -30,8 +30,10 @@
 #include <corotracer/memory_hook.h>
 #include <corotracer/cpp/state.h>
 #include <corotracer/cpp/wait.h>
+#include <corotracer/traceparent.h>
 
 #include <cstddef>
+#include <string_view>
 
 namespace corotracer
 {
@@ -517,6 +519,21 @@ CTP_CPP_HIDDEN void end(Coro *c)
 {
 	forget(c, ctp_probe_id(&c->my_station));
 	ctp_probe_end(&c->my_station, &self()->ctp, session(), 0);
+}
+
+/* Coroutine @id (0: none, or not traced yet) works for the span @traceparent; empty: for none. */
+CTP_CPP_HIDDEN bool write_context(uint64_t id, std::string_view traceparent)
+{
+	ctp_session *s = session();
+	Thread &t = thread_for(s);
+	ctp_context context = {};
+
+	if (!traceparent.empty() &&
+	    !ctp_context_parse(traceparent.data(), traceparent.size(), &context))
+		return false;
+	if (s)
+		ctp_context_write(&t.ctp, s, id, &context);
+	return true;
 }
 
 /* The coroutine is made ready to run, by the current coroutine of this thread if there is one. */

@@ -134,6 +134,12 @@ class PromiseMixin : private detail::Coro
 		detail::wake(this, from, where);
 	}
 
+	/* set_traceparent() of traceparent.h for this coroutine. */
+	bool set_traceparent(std::string_view traceparent) const
+	{
+		return !is_traced() || detail::write_context(id(), traceparent);
+	}
+
 	/* The coroutine will never be resumed again, and is about to be destroyed. */
 	void cancelled()
 	{

@@ -23,6 +23,7 @@
 //! | which coroutine woke it, and whether before it was suspended | automatic: the waker is wrapped |
 //! | where, why and on what it waits | [`awaiting`](AwaitExt::awaiting), [`awaiting_on`](AwaitExt::awaiting_on) |
 //! | that a resource it waits for was closed, or which coroutine holds it | [`closing`], [`acquired`], [`released`] |
+//! | the span of your own traces that it works for | [`set_traceparent`] |
 //! | that it returned, was dropped before its end, or panicked | automatic |
 //! | that no waker of it exists any more, so that nothing can wake it | automatic |
 //!
@@ -68,6 +69,7 @@ mod station;
 #[cfg_attr(not(all(target_os = "linux", target_pointer_width = "64")), path = "sys_none.rs")]
 mod sys;
 mod thread;
+mod traceparent;
 mod waker;
 mod wire;
 
@@ -81,3 +83,4 @@ pub use future::{
 pub use poll_trace::PollTrace;
 pub use reason::Reason;
 pub use resource::{acquired, closing, released};
+pub use traceparent::set_traceparent;
