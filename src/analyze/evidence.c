@@ -153,6 +153,17 @@ static void evidence_waker(const struct model *m, struct finding *f, const struc
 				w->last_id ? ")" : "", evidence_ago(m, w->last_ts));
 }
 
+static void evidence_context(const struct model *m, struct finding *f, const struct coro *co)
+{
+	const struct trace_context *c = context_table_find(&m->contexts, co->probe_id);
+	char text[TRACE_CONTEXT_TEXT];
+
+	if (!c)
+		return;
+	trace_context_format(c, text);
+	finding_add_evidence(f, "it works for traceparent %s", text);
+}
+
 void evidence_add(const struct analysis *a, struct finding *f, const struct coro *co)
 {
 	const struct model *m = &a->model;
@@ -161,6 +172,7 @@ void evidence_add(const struct analysis *a, struct finding *f, const struct coro
 	if (co->state != TRACE_STATE_SUSPENDED)
 		return;
 	evidence_resource(m, f, co);
+	evidence_context(m, f, co);
 	evidence_waker(m, f, co);
 	if (r && r->nr == 1)
 		finding_add_evidence(f, "it waited here once before, for %.3f ms; now %.3f ms",

@@ -468,6 +468,12 @@ int model_add_event(struct model *m, const struct trace_event *ev)
 		m->last_ts = ev->ts;
 	if (ev->kind < NR_TRACE_KINDS)
 		m->kinds[ev->kind]++;
+	if (context_table_event(&m->contexts, ev) < 0)
+		return -ENOMEM;
+	if (ev->kind == TRACE_CONTEXT) {
+		m->others++;
+		return 0;
+	}
 	if (trace_is_wakers_dropped(ev)) {
 		add_unreachable(m, ev);
 		return 0;
@@ -576,6 +582,7 @@ void model_finish(struct model *m)
 void model_release(struct model *m)
 {
 	coro_ids_release(&m->ids);
+	context_table_release(&m->contexts);
 	free(m->coros);
 	free(m->cancelled);
 	tables_release(m);

@@ -21,6 +21,7 @@
 #include "base/u64map.h"
 #include "trace/coro_ids.h"
 #include "trace/item.h"
+#include "trace/trace_context.h"
 
 #define MODEL_STEPS     6u    /* last events kept per coroutine */
 #define MODEL_PLACES    16384 /* distinct places; all others are place 0 */
@@ -232,6 +233,8 @@ struct model {
 	struct thread_count *thread_counts;
 	size_t nr_threads, threads_room;
 	uint32_t thread_now; /* index of the thread of the event that is being added */
+
+	struct context_table contexts;
 
 	uint64_t events, others, kinds[NR_TRACE_KINDS];
 	uint64_t first_ts, last_ts;

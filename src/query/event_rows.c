@@ -5,6 +5,7 @@
 
 #include "export/detail_rows.h"
 #include "query/query_table.h"
+#include "trace/trace_context.h"
 
 enum event_column {
 	EVENT_PROBE_ID,
@@ -51,6 +52,7 @@ struct event_rows {
 	struct query_scan scan;
 	struct trace_item item;
 	char reason[16];
+	char context[TRACE_CONTEXT_TEXT];
 };
 
 struct cell query_reason(unsigned reason, char buf[16])
@@ -62,6 +64,19 @@ struct cell query_reason(unsigned reason, char buf[16])
 	if (!name)
 		snprintf(buf, 16, "%u", reason);
 	return query_word(name ? name : buf);
+}
+
+/* The name of a created coroutine, or the traceparent of a context. */
+static struct cell event_rows_name(struct event_rows *r, const struct trace_event *ev)
+{
+	struct trace_context context;
+
+	if (ev->kind != TRACE_CONTEXT)
+		return ev->name_size ? cell_text(ev->name, ev->name_size) : query_null();
+	if (!trace_context_of(ev, &context))
+		return query_null();
+	trace_context_format(&context, r->context);
+	return query_word(r->context);
 }
 
 static int event_rows_next(struct query_rows *rows, struct err *err)
@@ -124,7 +139,7 @@ static void event_rows_cell(struct query_rows *rows, size_t column, struct cell 
 		*c = query_number(ev->pid, ev->pid);
 		break;
 	case EVENT_NAME:
-		*c = ev->name_size ? cell_text(ev->name, ev->name_size) : query_null();
+		*c = event_rows_name(r, ev);
 		break;
 	case EVENT_RUN:
 		*c = query_number(r->scan.query->trace.realtime, r->scan.query->trace.realtime);
