@@ -30,11 +30,11 @@
 #endif
 
 #include <corotracer/cpp/awaiter.h>
+#include <corotracer/cpp/context.h>
 #include <corotracer/cpp/promise.h>
 #include <corotracer/cpp/resource.h>
 #include <corotracer/cpp/state.h>
 #include <corotracer/cpp/traced.h>
-#include <corotracer/cpp/traceparent.h>
 #include <corotracer/cpp/wait.h>
 
 #endif

@@ -6,7 +6,7 @@
  * hexadecimal, 55 bytes.  It becomes two records in the lane of the calling thread.  A collector
  * without CTP_EXT_CONTEXT gets none, and neither does one without lanes.
  *
- * Included by sdk/c/corotracer.c and cpp/traceparent.h.
+ * Included by sdk/c/corotracer.c and cpp/context.h.
  */
 #ifndef COROTRACER_TRACEPARENT_H
 #define COROTRACER_TRACEPARENT_H

@@ -134,7 +134,7 @@ class PromiseMixin : private detail::Coro
 		detail::wake(this, from, where);
 	}
 
-	/* set_traceparent() of traceparent.h for this coroutine. */
+	/* set_traceparent() of context.h for this coroutine. */
 	bool set_traceparent(std::string_view traceparent) const
 	{
 		return !is_traced() || detail::write_context(id(), traceparent);

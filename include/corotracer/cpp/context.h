@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/cpp/traceparent.h - connect coroutines with the user's own traces.
+ * corotracer/cpp/context.h - connect coroutines with the user's own traces.
  *
  *	corotracer::set_traceparent(request.header("traceparent"));	// the one that runs here
  *	handle.promise().set_traceparent(text);				// a given one
@@ -9,8 +9,8 @@
  * `corotracer export otlp` makes them its children.  The coroutine that runs here is known after
  * its first resume.
  */
-#ifndef COROTRACER_CPP_TRACEPARENT_H
-#define COROTRACER_CPP_TRACEPARENT_H
+#ifndef COROTRACER_CPP_CONTEXT_H
+#define COROTRACER_CPP_CONTEXT_H
 
 #include <corotracer/cpp/promise.h>
 
