@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "run_metrics.h"
 #include "run_server.h"
 #include "run_shipper.h"
 
@@ -15,6 +16,7 @@ struct serve_options {
 	uint16_t port;
 	const char *address;
 	struct shipping shipping;
+	struct run_metrics metrics;
 };
 
 static const struct opt options[] = {
@@ -27,6 +29,7 @@ static const struct opt options[] = {
 	{ 0, "ship", "URL", "also send the trace (.ct) to nats://HOST or file:DIR",
 	  OPT_NAME(struct serve_options, shipping.options.url) },
 	SHIP_LABEL_OPTS(struct serve_options, shipping.options, true),
+	METRICS_OPTS(struct serve_options, metrics),
 	{ 'q', "quiet", NULL, "print only errors", OPT_FLAG(struct serve_options, serving.quiet) },
 	{ 0, "json", NULL, "print the URL as a JSON object",
 	  OPT_FLAG(struct serve_options, serving.json) },
@@ -49,6 +52,23 @@ static int serve_ship(struct serve_options *o)
 	return -1;
 }
 
+/* The same for metrics. */
+static int serve_metrics(struct serve_options *o)
+{
+	int status;
+
+	o->metrics.command = "serve";
+	o->metrics.trace = o->serving.trace;
+	run_metrics_set_labels(&o->metrics, &o->shipping.options);
+	status = run_metrics_prepare(&o->metrics, false, false);
+	if (status >= 0)
+		return status;
+	if (!run_metrics_fork(&o->metrics))
+		return EXIT_FAILED;
+	run_metrics_go(&o->metrics);
+	return -1;
+}
+
 static int run_serve(int argc, char **argv)
 {
 	struct serve_options o = { .serving.command = "serve" };
@@ -67,10 +87,12 @@ static int run_serve(int argc, char **argv)
 	}
 	if (!serving_listen(&o.serving, o.address, o.port))
 		return EXIT_FAILED;
-	status = serve_ship(&o);
-	if (status >= 0)
-		return status;
-	status = serving_run(&o.serving);
+	status = serve_metrics(&o);
+	if (status < 0)
+		status = serve_ship(&o);
+	if (status < 0)
+		status = serving_run(&o.serving);
+	run_metrics_end(&o.metrics);
 	shipping_stop(&o.shipping);
 	shipping_text(&o.shipping, o.serving.quiet);
 	return status;

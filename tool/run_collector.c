@@ -116,6 +116,7 @@ static bool session_can_check(const struct session *s)
 /* The collector's callbacks have no context argument. */
 static struct serving *waiting;
 static struct shipping *waiting_shipper;
+static struct run_metrics *waiting_metrics;
 
 static void trace_is_there(const char *shm, const char *sock, uint32_t nr_stations)
 {
@@ -124,6 +125,8 @@ static void trace_is_there(const char *shm, const char *sock, uint32_t nr_statio
 	(void)nr_stations;
 	if (waiting)
 		serving_go(waiting);
+	if (waiting_metrics)
+		run_metrics_go(waiting_metrics);
 	if (waiting_shipper && !waiting_shipper->is_flight)
 		shipping_go(waiting_shipper, waiting_shipper->trace);
 }
@@ -214,6 +217,28 @@ static void session_end_shipper(struct session *s, bool has_run)
 		shipping_stop(&s->shipping);
 }
 
+/* ---- metrics ---------------------------------------------------------------- */
+
+/* As session_start_page(). */
+static int session_start_metrics(struct session *s)
+{
+	struct run_metrics *m = &s->metrics;
+	int status;
+
+	m->command = session_name(s);
+	m->trace = s->config.output;
+	m->is_collected = true;
+	run_metrics_set_labels(m, &s->shipping.options);
+	status = run_metrics_prepare(m, session_is_ctf(s), s->config.flight_size != 0);
+	if (status >= 0 || !m->address)
+		return status;
+	if (!run_metrics_fork(m))
+		return EXIT_FAILED;
+	waiting_metrics = m;
+	s->config.ready = trace_is_there;
+	return -1;
+}
+
 /* Stop serving if a signal other than SIGINT (Ctrl-C) ended the run. */
 static void session_end_page(struct session *s, const struct collector_result *r)
 {
@@ -266,9 +291,12 @@ int session_run(struct session *s)
 		return EXIT_USAGE;
 	status = session_start_page(s);
 	if (status < 0)
+		status = session_start_metrics(s);
+	if (status < 0)
 		status = session_start_shipper(s);
 	if (status >= 0) {
 		session_end_page(s, NULL);
+		run_metrics_end(&s->metrics);
 		return status;
 	}
 	s->config.tool = "corotracer " COROTRACER_VERSION;
@@ -279,6 +307,7 @@ int session_run(struct session *s)
 	s->config.attached = s->quiet || s->json ? NULL : say_attached;
 	if (!run_memory_begin(&s->memory, s->config.output, s->config.argv, s->json, s->quiet)) {
 		session_end_page(s, NULL);
+		run_metrics_end(&s->metrics);
 		session_end_shipper(s, false);
 		return EXIT_FAILED;
 	}
@@ -289,6 +318,7 @@ int session_run(struct session *s)
 		run_waiting_end();
 		run_memory_end(&s->memory, EXIT_FAILED);
 		session_end_page(s, NULL);
+		run_metrics_end(&s->metrics);
 		session_end_shipper(s, false);
 		if (s->json)
 			run_summary_json_error(&err);
@@ -309,6 +339,7 @@ int session_run(struct session *s)
 	if (s->check && session_check(s) != EXIT_OK && !status)
 		status = EXIT_FAILED;
 	session_end_page(s, &result);
+	run_metrics_end(&s->metrics);
 	if (result.signal)
 		end_by_signal(result.signal);
 	return status;
