@@ -23,7 +23,7 @@ struct schema_step {
 			&sql_##name##_old_sql_size                                              \
 	}
 
-static const struct schema_step schema_steps[] = { SCHEMA_STEP(schema_1) };
+static const struct schema_step schema_steps[] = { SCHEMA_STEP(schema_1), SCHEMA_STEP(schema_2) };
 
 #define NR_SCHEMA_STEPS (sizeof(schema_steps) / sizeof(schema_steps[0]))
 
@@ -258,6 +258,7 @@ static const struct schema_lifetime schema_lifetimes[] = {
 	{ "events", offsetof(struct fleet_keep, events), 1 },
 	{ "waits_10s", offsetof(struct fleet_keep, sums), 10 },
 	{ "blocks", offsetof(struct fleet_keep, sums), 10 },
+	{ "findings", offsetof(struct fleet_keep, findings), 10 },
 };
 
 #define NR_SCHEMA_LIFETIMES (sizeof(schema_lifetimes) / sizeof(schema_lifetimes[0]))

@@ -7,5 +7,7 @@
 
 extern const unsigned char sql_schema_1_current_sql[], sql_schema_1_old_sql[];
 extern const size_t sql_schema_1_current_sql_size, sql_schema_1_old_sql_size;
+extern const unsigned char sql_schema_2_current_sql[], sql_schema_2_old_sql[];
+extern const size_t sql_schema_2_current_sql_size, sql_schema_2_old_sql_size;
 
 #endif
