@@ -64,6 +64,7 @@ extern const struct command command_mem;
 extern const struct command command_help;
 extern const struct command command_version;
 extern const struct command command_why;
+extern const struct command command_fleet;
 
 const struct command *command_find(const char *name);
 

@@ -29,6 +29,7 @@ const struct command *const commands[] = {
 	&command_decode,
 	&command_query,
 	&command_monitor,
+	&command_fleet,
 	&command_mem,
 	&command_help,
 	&command_version,
