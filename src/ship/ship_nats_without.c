@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ship_nats_missing.c - replaces ship_nats.c in a build without libnats. */
+/* ship_nats_without.c - replaces ship_nats.c in a build without libnats. */
 #include <errno.h>
 
 #include "ship/ship_transport.h"
