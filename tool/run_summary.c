@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cmd.h"
 #include "run_frames.h"
+#include "run_waiting.h"
 
 static const char *output_name(const struct session *s)
 {
@@ -342,6 +343,8 @@ static void lines_trouble(const struct session *s, const struct collector_result
 		message_error(s->cmd ? s->cmd->name : NULL, &r->output);
 	if (r->sidecar.code)
 		message_error(s->cmd ? s->cmd->name : NULL, &r->sidecar);
+	if (run_waiting_missing())
+		fprintf(stderr, "corotracer: %s\n", run_waiting_missing());
 	if (r->signal)
 		fprintf(stderr, "corotracer: the program was ended by signal %d (%s)\n", r->signal,
 			strsignal(r->signal));
@@ -453,6 +456,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 		print_flag(&p, "attached", NULL, true);
 		print_flag(&p, "detached", NULL, r->detached);
 		print_flag(&p, "replaced", NULL, r->replaced);
+		print_string(&p, "waiting_missing", run_waiting_missing());
 	}
 	print_integer(&p, "status", NULL, status);
 	print_string(&p, "trace", s->config.output);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +23,9 @@
 #include "base/strtab.h"
 #include "base/u64map.h"
 #include "cmd.h"
+#include "look_wait.h"
 
-#define LOOK_WAIT_MS 5000 /* at the end of the run, for each look */
-#define LOOK_CPU_S   60
+#define LOOK_CPU_S 60
 #ifdef __SANITIZE_ADDRESS__
 #define LOOK_MEMORY ((rlim_t)0) /* no limit: shadow memory is address space */
 #else
@@ -34,6 +33,7 @@
 #endif
 #define LOOK_BYTES_MAX ((off_t)256 << 20)
 #define GROUPS_MAX     10000
+#define LOOK_WHY_SIZE  96
 
 /* A process that looks, and its output. */
 struct waiting_look {
@@ -43,6 +43,9 @@ struct waiting_look {
 };
 
 static struct waiting_look first_look;
+
+/* Why facts are missing; empty: they are not. */
+static char waiting_missing[192];
 
 /* ---- looks -------------------------------------------------------------------------- */
 
@@ -93,6 +96,7 @@ static void look_end(struct waiting_look *look)
 {
 	if (!look->child)
 		return;
+	kill(-look->child, SIGKILL); /* with its children, if it has its group already */
 	kill(look->child, SIGKILL);
 	while (waitpid(look->child, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -100,36 +104,31 @@ static void look_end(struct waiting_look *look)
 	look->child = 0;
 }
 
-/* Wait for the process; true if it has succeeded.  It exists until look_end(). */
-static bool look_wait(const struct waiting_look *look)
-{
-	siginfo_t info = { 0 };
-	int ms;
-
-	for (ms = 0; ms < LOOK_WAIT_MS; ms += 10) {
-		if (waitid(P_PID, (id_t)look->child, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
-			return false;
-		if (info.si_pid)
-			return info.si_code == CLD_EXITED && info.si_status == 0;
-		poll(NULL, 0, 10);
-	}
-	return false;
-}
-
-/* The output as JSON; NULL: there is none. */
-static json_t *look_take(struct waiting_look *look)
+static json_t *look_parse(const struct waiting_look *look)
 {
 	json_t *found = NULL;
 	struct stat st;
 	void *map;
 
-	if (look->child && look_wait(look) && fstat(look->fd, &st) == 0 && st.st_size > 0 &&
-	    st.st_size < LOOK_BYTES_MAX) {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, look->fd, 0);
-		if (map != MAP_FAILED) {
-			found = json_loadb(map, (size_t)st.st_size, 0, NULL);
-			munmap(map, (size_t)st.st_size);
-		}
+	if (fstat(look->fd, &st) < 0 || st.st_size <= 0 || st.st_size >= LOOK_BYTES_MAX)
+		return NULL;
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, look->fd, 0);
+	if (map != MAP_FAILED) {
+		found = json_loadb(map, (size_t)st.st_size, 0, NULL);
+		munmap(map, (size_t)st.st_size);
+	}
+	return found;
+}
+
+/* The output as JSON; NULL: there is none, and the reason is in @why. */
+static json_t *look_take(struct waiting_look *look, char why[LOOK_WHY_SIZE])
+{
+	json_t *found = NULL;
+
+	snprintf(why, LOOK_WHY_SIZE, "the look at the program could not be started");
+	if (look->child && look_wait(look->child, why, LOOK_WHY_SIZE)) {
+		snprintf(why, LOOK_WHY_SIZE, "the result of the look at the program is unusable");
+		found = look_parse(look);
 	}
 	look_end(look);
 	return found;
@@ -203,19 +202,25 @@ static bool waiting_frames_add(struct waiting_frames *f, const json_t *group)
 	return true;
 }
 
-/* False: the second look cannot be used. */
-static bool waiting_frames_read(struct waiting_frames *f, pid_t pid, bool has_attached)
+/* False: the second look cannot be used, and the reason is in @why. */
+static bool waiting_frames_read(struct waiting_frames *f, pid_t pid, bool has_attached,
+				char why[LOOK_WHY_SIZE])
 {
 	struct waiting_look look = { 0 };
-	json_t *found = look_begin(&look, pid) ? look_take(&look) : NULL;
+	json_t *found;
 	const json_t *group;
 	/*
 	 * A program that has attached has the region mapped; without it, it is not known which
 	 * frames the collector knows.
 	 */
-	bool ok = found && (!has_attached || json_is_object(json_object_get(found, "collector")));
+	bool ok;
 	size_t i;
 
+	look_begin(&look, pid);
+	found = look_take(&look, why);
+	if (found)
+		snprintf(why, LOOK_WHY_SIZE, "the look at the program did not find the collector");
+	ok = found && (!has_attached || json_is_object(json_object_get(found, "collector")));
 	json_array_foreach (json_object_get(found, "groups"), i, group)
 		ok = ok && waiting_frames_add(f, group);
 	json_decref(found);
@@ -305,19 +310,42 @@ static bool waiting_is_any(const json_t *groups)
 	return false;
 }
 
+/* In the trace and in the summary. */
+static void waiting_note_missing(struct trace_writer *writer, pid_t pid, const char *what,
+				 const char *why)
+{
+	snprintf(waiting_missing, sizeof(waiting_missing), "%s: %s", what, why);
+	trace_put_waiting(writer, &(struct trace_waiting){ .pid = (uint64_t)pid,
+							   .ts = first_look.ts,
+							   .missing = waiting_missing });
+}
+
+const char *run_waiting_missing(void)
+{
+	return waiting_missing[0] ? waiting_missing : NULL;
+}
+
 void run_waiting_add_facts(struct trace_writer *writer, pid_t pid, bool is_running,
 			   bool has_attached)
 {
 	struct waiting_frames later = { 0 };
-	bool was_begun = first_look.child != 0, is_checked = false;
-	json_t *found = look_take(&first_look);
+	bool is_checked = false;
+	char why[LOOK_WHY_SIZE] = "";
+	json_t *found = look_take(&first_look, why);
 	const json_t *groups = json_object_get(found, "groups");
 
-	if (was_begun && !found)
-		message_print("run", "cannot say where coroutines wait that existed before: the "
-				     "look at the program failed or took too long");
+	if (!found)
+		waiting_note_missing(writer, pid,
+				     "cannot tell where coroutines wait that existed before the "
+				     "attach",
+				     why);
 	if (waiting_is_any(groups)) {
-		is_checked = is_running && waiting_frames_read(&later, pid, has_attached);
+		is_checked = is_running && waiting_frames_read(&later, pid, has_attached, why);
+		if (is_running && !is_checked)
+			waiting_note_missing(writer, pid,
+					     "cannot tell which coroutines ran that existed before "
+					     "the attach",
+					     why);
 		waiting_put(writer, groups, pid, &later, is_checked);
 	}
 	waiting_frames_release(&later);

@@ -333,6 +333,16 @@ static bool forgotten_events(const struct report *r, char *buf, size_t size)
 	return true;
 }
 
+/* Of coroutines that existed before the program was attached. */
+static bool missing_waiting(const struct report *r, char *buf, size_t size)
+{
+	const char *missing = r->analysis->waiting.missing;
+
+	if (missing)
+		snprintf(buf, size, "The collector %s.", missing);
+	return missing != NULL;
+}
+
 static bool no_totals(const struct report *r, char *buf, size_t size)
 {
 	const struct model *m = &r->analysis->model;
@@ -429,8 +439,9 @@ static bool several_runs(const struct report *r, char *buf, size_t size)
 const char *report_caveat(const struct report *r, unsigned nr, char *buf, size_t size)
 {
 	static caveat_function *const caveats[] = {
-		chosen_coroutines, several_runs, missing_parts,   lost_events, forgotten_events,
-		no_totals,         late_events,  too_many_groups, no_symbols,  own_addresses
+		chosen_coroutines, several_runs,  missing_parts,  lost_events,
+		forgotten_events,  no_totals,     late_events,    too_many_groups,
+		no_symbols,        own_addresses, missing_waiting
 	};
 	size_t i;
 

@@ -31,6 +31,10 @@ int waiting_facts_add(struct waiting_facts *w, const struct trace_waiting *fact)
 	struct trace_waiting *to;
 	bool ok = true;
 
+	if (fact->missing) {
+		w->missing = w->missing ? w->missing : strdup(fact->missing);
+		return w->missing ? 0 : -ENOMEM;
+	}
 	if (w->nr == WAITING_FACTS_MAX || (fact->is_checked && !fact->unmoved))
 		return 0;
 	if (w->nr == w->room) {
@@ -127,5 +131,6 @@ void waiting_facts_release(struct waiting_facts *w)
 	for (i = 0; i < w->nr; i++)
 		waiting_fact_release(&w->at[i]);
 	free(w->at);
+	free(w->missing);
 	*w = (struct waiting_facts){ 0 };
 }

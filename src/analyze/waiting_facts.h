@@ -18,6 +18,7 @@
 struct waiting_facts {
 	struct trace_waiting *at; /* in the order of the trace: faults first, then the largest */
 	size_t nr, room;
+	char *missing; /* what is not known, and why; NULL: nothing */
 };
 
 /* 0 or -ENOMEM.  Facts about coroutines that have all moved are left out. */

@@ -231,6 +231,7 @@ struct trace_waiting {
 	const char *function;
 	const char *stack;   /* "read server.cpp:7 <- serve server.cpp:20": innermost first */
 	const char *verdict; /* of `corotracer why`: "waiting", "unreachable" ... */
+	const char *missing; /* what is not known of all of them, and why; count is 0 */
 };
 
 /*

@@ -82,6 +82,7 @@ static const struct schema_field waiting_fields[] = {
 	{ KEY("line"), U64(trace_waiting, line), .ctf = 8 },
 	{ KEY("stack"), TEXT(trace_waiting, stack), OMITTED, .ctf = 9 },
 	{ KEY("verdict"), TEXT(trace_waiting, verdict), OMITTED, .ctf = 10 },
+	{ KEY("missing"), TEXT(trace_waiting, missing), OMITTED, .ctf = 11 },
 };
 
 static const struct schema_field frame_fields[] = {

@@ -147,6 +147,98 @@ def test_none(path, work):
     check("report without facts", "waiting" in report(trace), False)
 
 
+def look_of(collector):
+    """The process group that makes the look."""
+    limit = time.monotonic() + 200
+    while time.monotonic() < limit:
+        with open("/proc/%d/task/%d/children" % (collector, collector), encoding="ascii") as f:
+            for pid in map(int, f.read().split()):
+                with open("/proc/%d/cmdline" % pid, "rb") as words:
+                    if b"\0why\0" in words.read():
+                        return pid
+        time.sleep(0.002)
+    raise AssertionError("the collector makes no look")
+
+
+def state_of(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+def attach_and_stop_the_look(pid, trace, *options):
+    while True:
+        tool = subprocess.Popen([TOOL, "run", "-p", str(pid), "-o", trace, "--duration", "1", *options], stderr=subprocess.PIPE, text=True)
+        look = look_of(tool.pid)
+        try:
+            os.killpg(look, signal.SIGSTOP)
+        except ProcessLookupError:
+            pass  # it is not in its group yet
+        else:
+            while state_of(look) not in "TZ":
+                time.sleep(0.002)
+            if state_of(look) == "T":
+                return tool, look
+        tool.communicate(timeout=250)  # it was faster
+
+
+def let_the_look_run(look):
+    """Until it has used the processor; false: it has ended."""
+    try:
+        with open("/proc/%d/schedstat" % look, encoding="ascii") as f:
+            used = f.read()
+        os.killpg(look, signal.SIGCONT)
+        while state_of(look) != "Z":
+            with open("/proc/%d/schedstat" % look, encoding="ascii") as f:
+                if f.read() != used:
+                    os.killpg(look, signal.SIGSTOP)
+                    return True
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return False
+
+
+MISSING = "cannot tell where coroutines wait that existed before the attach: the look at the program made no progress for 5 seconds"
+
+
+def test_look_is_stopped(path, work):
+    """A look that does not come to its end is reported in the summary, the trace and the report."""
+    trace = os.path.join(work, "stopped.jsonl")
+    with Program(path, STILL, MOVING) as pid:
+        tool, _ = attach_and_stop_the_look(pid, trace, "--json")
+        err = tool.communicate(timeout=250)[1]
+        check("exit status", tool.returncode, 0)
+        summary = json.loads(next(line for line in err.splitlines() if line.startswith("{")))
+        check("summary", summary["waiting_missing"], MISSING)
+        check("facts", [(f["count"], f["missing"]) for f in facts(trace)], [(0, MISSING)])
+        check("notes of the report", "The collector %s." % MISSING in report(trace)["notes"], True)
+        check("report", report(trace).get("waiting"), None)
+        tool, _ = attach_and_stop_the_look(pid, trace + ".2", "-q")
+        os.kill(tool.pid, signal.SIGINT)  # ends the run,
+        time.sleep(0.3)
+        while tool.poll() is None:
+            os.kill(tool.pid, signal.SIGINT)  # and the wait
+            time.sleep(0.05)
+        check("interrupted", "a signal ended the wait for the look" in tool.communicate()[1], True)
+
+
+def test_slow_look(path, work):
+    """A look that is slower than the limit without progress, and makes some now and then, is waited for."""
+    trace = os.path.join(work, "slow.jsonl")
+    with Program(path, STILL, 0) as pid:
+        tool, look = attach_and_stop_the_look(pid, trace, "--json")
+        began = time.monotonic()
+        while time.monotonic() - began < 8:
+            time.sleep(2)
+            if not let_the_look_run(look):
+                break
+        else:
+            os.killpg(look, signal.SIGCONT)
+        err = tool.communicate(timeout=250)[1]
+        summary = json.loads(next(line for line in err.splitlines() if line.startswith("{")))
+    check("summary", summary["waiting_missing"], None)
+    check("unmoved", [f["unmoved"] for f in facts(trace)], [2 * STILL])
+
+
 def main():
     if not shutil.which("g++"):
         print("no g++ here")
@@ -156,7 +248,7 @@ def main():
                                                         os.path.join(HERE, "..", "..", "include"), SOURCE, "-pthread"])
         if not path:
             return 1
-        for test in test_detach, test_ctf, test_program_ends, test_idle, test_none:
+        for test in test_detach, test_ctf, test_program_ends, test_idle, test_none, test_look_is_stopped, test_slow_look:
             test(path, work)
     print("%d faults" % len(faults))
     return 1 if faults else 0
