@@ -34,9 +34,9 @@ def check_true(frames, windows=()):
                 assert not inside, f"{call} of {until - since} ns is in the interval of {f}"
     for f in measured(frames, DELTA):
         assert not f["moved"], f"counters of two threads: {f}"
-        assert f[DELTA] >= BURN / 2, f"too little: {f}"  # two clocks of the kernel, which disagree on a busy machine
-        if f["took_duration"] is not None:
-            assert f[DELTA] <= f["took_duration"] * 1.05 + 1_000_000, f"more than wall time: {f}"
+        # Two clocks of the kernel: interrupts, and what a hypervisor takes, are in the counter and not in a thread's clock.
+        assert f[DELTA] >= BURN / 2, f"too little: {f}"
+        assert f[DELTA] <= f["wall"] * 1.05 + 100_000, f"more than wall time: {f}"
 
 
 @test
