@@ -472,9 +472,6 @@ CTP_CPP_HIDDEN void begin_traced(Coro *c, const void *promise, const char *name,
 	s = session();
 	thread_for(s);
 	t.passed = nullptr; /* the memory of that frame may have been reused for this coroutine */
-	if (!name)
-		name = t.birth_name;
-	t.birth_name = nullptr;
 	if (!ctp_probe_begin(&c->my_station, &t.ctp, s, 0, name, t.current, site_id(s, where)) ||
 	    !c->my_station.life)
 		return;
@@ -486,11 +483,15 @@ CTP_CPP_HIDDEN void begin_traced(Coro *c, const void *promise, const char *name,
 CTP_CPP_HIDDEN void begin(Coro *c, const void *promise, const char *name,
 			  std::source_location where)
 {
-	[[maybe_unused]] const char *said = name ? name : self()->birth_name;
+	Thread &t = *self();
 
+	if (!name)
+		name = t.birth_name;
+	/* Also if the coroutine is not traced: the name must not apply to a later one. */
+	t.birth_name = nullptr;
 	begin_traced(c, promise, name, where);
-	if (said || !site_key(where))
-		memory_stamp(CTP_MEMORY_CREATED, c, said);
+	if (name || !site_key(where))
+		memory_stamp(CTP_MEMORY_CREATED, c, name);
 	else
 		memory_stamp(CTP_MEMORY_CREATED | CTP_MEMORY_CPP, c, where.function_name());
 }
