@@ -248,6 +248,9 @@ int report_memory_read(struct report_memory *m, const char *trace, struct err *e
 
 /* ---- numbers ------------------------------------------------------------------------ */
 
+#define CYCLES_PER_NS 3.0 /* of an assumed processor */
+#define SHARE_LEAST   0.1 /* of the time of the slices: it waits on memory */
+
 static double report_memory_misses(const struct report_memory *m, const struct blame_await *a)
 {
 	uint64_t misses = a->counts.misses[m->machine.config.nr_levels - 1];
@@ -262,9 +265,31 @@ static double report_memory_cycles(const struct report_memory *m, const struct b
 	return a->slices ? (double)cost / BLAME_ONE / (double)a->slices : 0;
 }
 
+static double report_memory_slice(const struct blame_await *a)
+{
+	return a->slices ? (double)a->slice_ns / (double)a->slices : 0;
+}
+
+/*
+ * The share of its slices that misses take, at most: misses that overlap take less.  Below 0: the
+ * trace has no times.  Recording accesses makes slices longer, so the share is rather too small.
+ */
+static double report_memory_share(const struct report_memory *m, const struct blame_await *a)
+{
+	double share = report_memory_cycles(m, a) / CYCLES_PER_NS;
+
+	if (!a->slice_ns)
+		return -1;
+	share /= report_memory_slice(a);
+	return share < 1 ? share : 1;
+}
+
+/* Every site misses a few lines at first: only a part of the time that matters is waiting. */
 static bool report_memory_waits(const struct report_memory *m, const struct blame_await *a)
 {
-	return report_memory_misses(m, a) >= WAITS_LEAST;
+	double share = report_memory_share(m, a);
+
+	return report_memory_misses(m, a) >= WAITS_LEAST && (share < 0 || share >= SHARE_LEAST);
 }
 
 /* ---- text and Markdown ---------------------------------------------------------------- */
@@ -274,7 +299,8 @@ static void report_memory_row(const struct report_memory *m, FILE *out,
 {
 	const struct sim_config *c = &m->machine.config;
 	const struct blame_await *a = row->await;
-	char place[PLACE_SIZE];
+	char place[PLACE_SIZE], time[TEXT_SIZE];
+	double share = report_memory_share(m, a);
 
 	if (*a->file)
 		snprintf(place, sizeof(place), "%s:%u %s", a->file, a->line, a->function);
@@ -284,9 +310,29 @@ static void report_memory_row(const struct report_memory *m, FILE *out,
 	text_put(out, row->kind);
 	fputs(" after ", out);
 	text_put(out, place);
-	fprintf(out, ": %.1f %s misses and about %.0f cycles of waiting per slice, %s slice%s\n",
+	fprintf(out, ": %.1f %s misses and about %.0f cycles of waiting per slice",
 		report_memory_misses(m, a), c->level[c->nr_levels - 1].name,
-		report_memory_cycles(m, a), number_text(a->slices), number_plural(a->slices));
+		report_memory_cycles(m, a));
+	if (share >= 0)
+		fprintf(out, ", up to %.0f %% of its %s", 100 * share,
+			text_duration(time, (uint64_t)report_memory_slice(a)));
+	fprintf(out, "; %s slice%s\n", number_text(a->slices), number_plural(a->slices));
+}
+
+/* Sites that miss the last level, and not enough to be listed. */
+static void report_memory_rest(const struct report_memory *m, FILE *out)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < m->nr_rows; i++)
+		nr += report_memory_misses(m, m->rows[i].await) >= WAITS_LEAST &&
+		      !report_memory_waits(m, m->rows[i].await);
+	if (nr)
+		fprintf(out,
+			"%s site%s with misses that take less than %.0f %% of the slices %s not "
+			"listed.\n",
+			number_text(nr), number_plural(nr), 100 * SHARE_LEAST,
+			nr == 1 ? "is" : "are");
 }
 
 void report_memory_print(const struct report_memory *m, FILE *out, bool markdown)
@@ -297,7 +343,8 @@ void report_memory_print(const struct report_memory *m, FILE *out, bool markdown
 		markdown ? "\n" : "");
 	fprintf(out, "Simulated, not measured: %s accesses in '", number_text(m->simulated));
 	text_put(out, m->path);
-	fprintf(out, "', caches of %s.\n", m->machine.words);
+	fprintf(out, "', caches of %s, %.0f cycles per ns; misses may overlap.\n", m->machine.words,
+		CYCLES_PER_NS);
 	if (m->lost)
 		fprintf(out, "%s accesses are missing.\n", number_text(m->lost));
 	if (!m->nr_rows)
@@ -311,7 +358,12 @@ void report_memory_print(const struct report_memory *m, FILE *out, bool markdown
 		}
 	}
 	if (m->nr_rows && !nr)
-		fprintf(out, "None: no slice misses the last level once on average.\n");
+		fprintf(out,
+			"None: misses of the last level take less than %.0f %% of the slices "
+			"of each site.\n",
+			100 * SHARE_LEAST);
+	else
+		report_memory_rest(m, out);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------- */
@@ -339,6 +391,11 @@ void report_memory_json(const struct report_memory *m, struct json_writer *j)
 		jw_field_u64(j, "slices", a->slices);
 		jw_field_double(j, "misses_per_slice", report_memory_misses(m, a));
 		jw_field_double(j, "cycles_per_slice", report_memory_cycles(m, a));
+		jw_field_double(j, "slice_ns", report_memory_slice(a));
+		if (a->slice_ns)
+			jw_field_double(j, "share", report_memory_share(m, a));
+		else
+			jw_field_null(j, "share");
 		jw_field_bool(j, "waits_on_memory", report_memory_waits(m, a));
 		jw_object_end(j);
 	}

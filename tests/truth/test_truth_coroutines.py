@@ -61,13 +61,16 @@ class CoroutineRun:
         self.slices = collections.Counter()
         self.accesses = []  # (record, (kind, line of the await before) or None)
         self.allocated = collections.Counter()
+        self.slice_ns = collections.Counter()
         self.follow()
 
     def follow(self):
-        runs = {}
+        runs, since = {}, {}
         for r in self.records:
             now = runs.get(r["thread"])
             if r["kind"] == "coro":
+                self.slice_ns[now] += r["time_ns"] - since.get(r["thread"], r["time_ns"])
+                since[r["thread"]] = r["time_ns"]
                 now = (r["name"], r.get("line", 0)) if r["coroutine"] else None
                 runs[r["thread"]] = now
                 if r["cause"] == "resumed":
@@ -340,7 +343,10 @@ def report_lists_sites_that_wait_on_memory(n, run, sim):
         n.equal_all(f"memory.sites[{i}]", {"line": row["line"], "slices": run.slices[(row["kind"], row["line"])]})
         n.close(f"memory.sites[{i}].misses_per_slice", a["misses"][-1] / row["slices"], 1e-6)
         n.close(f"memory.sites[{i}].cycles_per_slice", cost / row["slices"], 1e-6)
-        equal(row["waits_on_memory"], a["misses"][-1] >= row["slices"], "waits on memory")
+        time = run.slice_ns[(row["kind"], row["line"])] / row["slices"]
+        n.close(f"memory.sites[{i}].slice_ns", time, 1e-6)
+        n.close(f"memory.sites[{i}].share", min(1, cost / row["slices"] / 3 / time), 1e-6)
+        equal(row["waits_on_memory"], a["misses"][-1] >= row["slices"] and row["share"] >= 0.1, "waits on memory")
 
 
 @test
@@ -355,7 +361,11 @@ def report_says_which_sites_wait_on_memory(dir):
     for form in "--text", "--markdown":
         out = tool("report", "--mem", form, run.coroutines)[1]
         contains(out, "Simulated, not measured")
-        contains(out, "short after its start")
+        waits = [row for row in output["memory"]["sites"] if row["waits_on_memory"]]
+        for row in waits[:8]:
+            contains(out, f"{row['kind']} after ")
+            contains(out, f"up to {100 * row['share']:.0f} % of its {duration_text(int(row['slice_ns']))}")
+        assert waits or "None: misses of the last level take less than 10 % of the slices" in out, out
 
 
 @test

@@ -208,6 +208,28 @@ def compare_report(run):
     assert kinds["burner"] and not kinds["squeezed"] and set(kinds) <= set(WORKERS), kinds
 
 
+def compare_memory_sites(run):
+    """Only the reader can wait on memory: it alone reads lines that no cache has, and each such read is a miss of every cache."""
+    memory = output_of("report", "--json", "--mem", run.trace, status=None)["memory"]
+    slices = collections.defaultdict(list)
+    for s in run.slices:
+        slices[s["kind"], s["after"]].append(s)
+    equal({(row["kind"], row["line"]): row["slices"] for row in memory["sites"]}, {k: len(v) for k, v in slices.items()}, "sites")
+    for row in memory["sites"]:
+        mine = slices[row["kind"], row["line"]]
+        inner, outer = (sum(s["to"][k] - s["from"][1 - k] for s in mine) / len(mine) for k in (0, 1))
+        assert inner - CLOCK_NS <= row["slice_ns"] <= outer + CLOCK_NS, (row, inner, outer)
+        streams = row["kind"] == "reader" and any(s["line"] < row["line"] or not row["line"] for s in mine if s["reads"])
+        if streams:
+            equal(round(row["misses_per_slice"] * len(mine)), sum(s["reads"] for s in mine), "misses of the reader")
+        equal(row["waits_on_memory"], streams and row["share"] >= 0.1, f"waits on memory: {row}")
+    out = tool("report", "--text", "--mem", run.trace)[1]
+    for row in memory["sites"]:
+        place = f"mix.c:{row['line']} run_{row['kind']}" if row["line"] else "its start"
+        found = any(line.startswith(f"- {row['kind']} after ") and f"{place}: {row['misses_per_slice']:.1f} " in line for line in out.splitlines())
+        equal(found, row["waits_on_memory"], f"is listed: {row}")
+
+
 # ---- files and the page ----------------------------------------------------------------------------------------------------------
 
 
@@ -244,8 +266,22 @@ def each_instrument_agrees_with_the_program(dir):
         compare_frames(run)
         compare_memory(run)
         compare_report(run)
+        compare_memory_sites(run)
         compare_tables(run, dir)
         compare_page(run, dir)
+
+
+@test
+def nothing_is_said_of_a_program_without_faults(dir):
+    for name in FORMS:
+        run = MixRun(dir, name, words=("16", "clean"))
+        compare_slices(run)
+        compare_frames(run)
+        compare_memory(run)
+        output = output_of("report", "--json", "--mem", run.trace)
+        equal([f for f in output["findings"] if f["confidence"] in ("strong", "proven")], [], "findings")
+        equal([row for row in output["memory"]["sites"] if row["waits_on_memory"]], [], "sites that wait on memory")
+        contains(tool("report", "--text", "--mem", run.trace)[1], "None: misses of the last level take less than 10 %")
 
 
 main()

@@ -16,6 +16,7 @@ struct blame_changes {
 	struct blame_await *rows; /* by the number of the text */
 	size_t nr_rows, room;
 	struct u64map by_thread; /* to the row; OUTSIDE if it is not in the map */
+	struct u64map since;     /* thread to the time from which its row is timed; 0: it is not */
 	uint32_t last_thread, last_row;
 	bool has_last, has_coroutines;
 	/* Computed on request. */
@@ -97,6 +98,25 @@ static int64_t blame_changed_row(struct blame_changes *c, const struct mem_recor
 	return row;
 }
 
+/*
+ * The thread of @r changes to @row: the time up to now is that of its row before.  A slice whose
+ * start is not in the trace, or not chosen, is not counted, and its time is not either.
+ */
+static int blame_time_row(struct blame_changes *c, const struct mem_record *r, uint32_t row)
+{
+	uint32_t before = blame_thread_row(c, r->thread);
+	uint64_t *since = u64map_at(&c->since, r->thread);
+	bool was_timed;
+
+	if (!since)
+		return -ENOMEM;
+	was_timed = *since != 0;
+	if (was_timed && r->time_ns > *since)
+		c->rows[before].slice_ns += r->time_ns - *since;
+	*since = !mem_is_repeated(r) || (was_timed && row == before) ? r->time_ns : 0;
+	return 0;
+}
+
 int blame_coroutine_record(struct blame *b, const struct mem_record *r)
 {
 	struct blame_changes *c = blame_changes_of(b);
@@ -112,7 +132,8 @@ int blame_coroutine_record(struct blame *b, const struct mem_record *r)
 		return 0;
 	}
 	row = blame_changed_row(c, r);
-	if (row < 0 || u64map_put(&c->by_thread, r->thread, (uint64_t)row) < 0)
+	if (row < 0 || blame_time_row(c, r, (uint32_t)row) < 0 ||
+	    u64map_put(&c->by_thread, r->thread, (uint64_t)row) < 0)
 		return -ENOMEM;
 	c->has_last = false;
 	c->has_coroutines = true;
@@ -133,6 +154,7 @@ struct blame_counts *blame_coroutine_counts(struct blame *b, uint32_t thread)
 static void blame_await_add(struct blame_await *to, const struct blame_await *from)
 {
 	to->slices += from->slices;
+	to->slice_ns += from->slice_ns;
 	to->allocations += from->allocations;
 	to->allocated += from->allocated;
 	blame_add_counts(&to->counts, &from->counts);
@@ -299,6 +321,7 @@ void blame_coroutines_release(struct blame *b)
 	strtab_release(&c->texts);
 	strtab_release(&c->parts);
 	u64map_release(&c->by_thread);
+	u64map_release(&c->since);
 	free(c->rows);
 	free(c);
 	b->changes = NULL;

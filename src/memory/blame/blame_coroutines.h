@@ -19,6 +19,7 @@ struct blame_await {
 	const char *file, *function; /* "": not suspended at a known site before */
 	uint32_t line;
 	uint64_t slices;                 /* resumes */
+	uint64_t slice_ns;               /* of these slices; 0: the trace has no times */
 	uint64_t allocations, allocated; /* annotated blocks, and their bytes */
 	struct blame_counts counts;
 };
