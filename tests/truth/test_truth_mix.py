@@ -271,6 +271,58 @@ def each_instrument_agrees_with_the_program(dir):
         compare_page(run, dir)
 
 
+# ---- Perfetto ------------------------------------------------------------------------------------------------------------------------
+
+
+def life_of(alias):
+    """The coroutine whose life is the lowest slice of the track; none on a thread's track."""
+    return (f"(select extract_arg(l.arg_set_id, 'debug.coroutine') from slice l where l.track_id = {alias}.track_id and l.depth = 0 "
+            f"and l.category = 'life' and l.dur > 0)")
+
+
+PERFETTO = [
+    "select name, value from stats where value != 0 and severity in ('error', 'data_loss')",
+    "select tid, s.ts, s.dur, extract_arg(s.arg_set_id, 'debug.coroutine') from slice s join thread_track t on s.track_id = t.id "
+    "join thread using (utid) where s.category = 'running' order by s.ts",
+    f"select {life_of('s')}, s.name from slice s where s.category = 'suspended'",
+    "select t.name, s.name, s.ts, s.dur from slice s join track t on s.track_id = t.id where s.category = 'processor' order by s.ts",
+    "select s.name, s.ts, extract_arg(s.arg_set_id, 'debug.thread'), extract_arg(s.arg_set_id, 'debug.fields.number'), "
+    f"extract_arg(s.arg_set_id, 'debug.fields.value'), extract_arg(s.arg_set_id, 'debug.fields.text'), {life_of('s')} "
+    "from slice s where s.category = 'frame'",
+    "select distinct a.ts from flow join slice a on slice_out = a.id where a.name = 'wake'",
+    "select distinct b.id, b.ts from flow join slice b on slice_in = b.id join thread_track t on b.track_id = t.id where b.category = 'running'",
+]
+
+
+def compare_perfetto(run, answers):
+    """One file has them all: slices on threads, states and frames under coroutines, switches, and wakes that lead to slices."""
+    errors, turns, suspended, away, frames, wakes, woken = answers
+    equal(errors, [], "what the trace processor complains of")
+    equal(turns, [(row["tid"], row["from_ts"], row["duration_ns"], row["probe_id"]) for row in run.rows], "slices of threads")
+    counts = collections.Counter(s["id"] for s in run.slices if s["line"])
+    equal(collections.Counter(int(id) for id, _ in suspended), counts, "suspensions of coroutines")
+    names = {"blocked": "blocked", "preempted": "waits for a processor", "ready": "waits for a processor"}
+    equal(sorted(away), sorted((f"thread {w['tid']} without a processor", names[w["state"]], w["from_ts"], w["to_ts"] - w["from_ts"])
+                               for w in run.switches), "times without a processor")
+    times = {json.loads(f["fields"])["number"]: f["ts"] for f in run.frames}
+    want = {(kind, times[number], tid, number, number * number + 7 if kind == "step" else None,
+             f"note {number % 10000}" if kind == "note" else None, coro or None) for number, kind, tid, coro, _, _ in run.truth["frames"]}
+    equal(set(frames), want, "frames")
+    equal(len(frames), len(want), "number of frames")
+    # Every slice of this program is the result of a wake.
+    equal((len(wakes), len(woken)), (run.truth["wakes"], len(run.slices)), "wakes, and slices that they lead to")
+
+
+@test
+def perfetto_reads_all_tracks_of_one_file(dir):
+    sys.path.insert(0, os.path.join(SOURCE, "tests", "export", "viewers"))
+    import packages
+    for run in all_forms(dir):
+        out = run.trace + ".pftrace"
+        equal(tool("export", "perfetto", run.trace, "-o", out)[0], 0, "status of export")
+        compare_perfetto(run, packages.processor(packages.convert_flows(out, out + ".old"), PERFETTO))
+
+
 @test
 def nothing_is_said_of_a_program_without_faults(dir):
     for name in FORMS:

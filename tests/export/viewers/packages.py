@@ -87,3 +87,17 @@ def processor(trace, queries):
         assert not isinstance(answer, dict), (query, answer)
     assert len(answers) == len(queries)
     return [[tuple(int(c) if isinstance(c, str) and c.lstrip("-").isdigit() else c for c in row) for row in answer] for answer in answers]
+
+
+def convert_flows(path, out):
+    """A copy whose flows have the older form: the trace processor is of 2021, and knows everything else."""
+    old = schema().Trace()
+    with open(path, "rb") as f:
+        old.ParseFromString(f.read())
+    for e in (p.track_event for p in old.packet if p.HasField("track_event")):
+        e.flow_ids_old.extend(e.flow_ids)
+        e.terminating_flow_ids_old.extend(e.terminating_flow_ids)
+        del e.flow_ids[:], e.terminating_flow_ids[:]
+    with open(out, "wb") as f:
+        f.write(old.SerializeToString())
+    return out

@@ -181,20 +181,9 @@ def stations_have_their_order_mended(dir):
 
 @test
 def the_trace_processor_finds_the_same(dir):
-    """The version of 2021: it supports all but the newer form of flows, which is converted to the older one."""
-    pb = packages.schema()
     trace = trace_of(dir, CHANNELS)
     r, d = reading.Reading(trace), draw(trace)
-    old = pb.Trace()
-    with open(trace + ".perfetto", "rb") as f:
-        old.ParseFromString(f.read())
-    for e in (p.track_event for p in old.packet if p.HasField("track_event")):
-        e.flow_ids_old.extend(e.flow_ids)
-        e.terminating_flow_ids_old.extend(e.terminating_flow_ids)
-        del e.flow_ids[:], e.terminating_flow_ids[:]
-    with open(dir + "/old", "wb") as f:
-        f.write(old.SerializeToString())
-    errors, turns, coroutines, flows, counters, bounds, names = packages.processor(dir + "/old", [
+    errors, turns, coroutines, flows, counters, bounds, names = packages.processor(packages.convert_flows(trace + ".perfetto", dir + "/old"), [
         "select name, value from stats where value != 0 and severity in ('error', 'data_loss')",
         "select tid, ts, dur, slice.name from slice join thread_track on track_id = thread_track.id join thread using (utid)",
         "select ts, dur, slice.name, process_track.name from slice join process_track on track_id = process_track.id",
