@@ -57,6 +57,8 @@ if [ $quick = no ]; then
 	[ $full = no ] || need_if_known ubuntu-keyring
 	# The store of many hosts; not in every distribution.
 	need_if_known clickhouse-server
+	# Carries blocks of traces there.
+	need_if_known nats-server libnats-dev
 	# libFuzzer is in a package of its own, for each version of clang.
 	if command -v clang >/dev/null 2>&1; then
 		need_if_known "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"

@@ -94,8 +94,13 @@ int nats_address_parse(struct nats_address *a, const char *rest, struct err *err
 
 int nats_failed(struct err *err, natsStatus status, const char *what, const char *name)
 {
-	const char *detail = libnats.nats_GetLastError(NULL);
+	const char *detail = libnats.nats_GetLastError(NULL), *place;
 	int code = -ECONNREFUSED;
+
+	/* Without the library's own source line: "(conn.c:2088): No server available". */
+	place = detail && detail[0] == '(' ? strstr(detail, "): ") : NULL;
+	if (place)
+		detail = place + 3;
 
 	if (status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED)
 		code = -EACCES;

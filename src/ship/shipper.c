@@ -164,8 +164,9 @@ static void shipper_account(struct shipper *s, struct ship_final *f)
 		.given_up_transitions = sp->given_up.transitions,
 		.given_up_others = sp->given_up.others,
 		.ended = s->facts.has_totals,
-		.collected = sp->shipped.transitions + sp->given_up.transitions,
-		.others_collected = sp->shipped.others + sp->given_up.others,
+		.collected = sp->shipped.transitions + sp->given_up.transitions +
+			     sp->spooled.transitions,
+		.others_collected = sp->shipped.others + sp->given_up.others + sp->spooled.others,
 	};
 	f->written = f->collected;
 	f->others_written = f->others_collected;

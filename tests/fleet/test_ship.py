@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""test_ship.py - blocks of a trace arrive once, or are counted as spooled or given up; nothing waits for the receiver."""
+import glob
+import shutil
+
+from harness import *
+from ship_receiver import *
+from ship_runs import *
+
+
+def blocked_receiver(dir):
+    """A file is where the directory of the host has to be: nothing can be written."""
+    os.makedirs(dir + "/out", exist_ok=True)
+    with open(dir + "/out/h1", "w", encoding="utf-8"):
+        pass
+    return f"file:{dir}/out"
+
+
+def unblock_receiver(dir):
+    os.unlink(dir + "/out/h1")
+
+
+@test
+def all_blocks_arrive_as_they_are_in_the_trace(dir):
+    r = run_ship(dir, f"file:{dir}/out", "-o", dir + "/t.ct", "--service", "shop", "--region", "eu", "--version-label", "1.2", "--host", "h1")
+    equal(r.status, 0, r.err)
+    s = r.summary
+    check_account(s)
+    (run, got), = shipped_files(dir + "/out").items()
+    equal(run, s["ship"]["run"], "run")
+    equal(got.blocks, blocks_of(dir + "/t.ct"), "blocks")
+    check_arrived(got, s["ship"]["shipped"], "by the summary")
+    equal([got.labels[k] for k in ("service", "region", "version", "host", "sample")], ["shop", "eu", "1.2", "h1", 1], "labels")
+    assert len(got.labels["build"]) >= 16, got.labels
+    equal([got.final[k] for k in ("written", "collected", "lost", "blocks", "given_up_blocks", "ended")],
+          [200000, 200000, 0, len(got.blocks), 0, True], "account")
+    equal(got.final["others_collected"], s["others"]["collected"], "others in the account")
+    # The second time there is nothing to do; as another run it arrives again.
+    r, (again,) = ship(f"file:{dir}/out", dir + "/t.ct")
+    equal((r.status, again["shipped"], again["finished"]), (0, s["ship"]["shipped"], True), "the second time")
+    equal(len(shipped_files(dir + "/out")), 1, "runs after the second time")
+    equal(ship("--again", f"file:{dir}/out", dir + "/t.ct")[0].status, 0, "ship --again")
+    equal(len(shipped_files(dir + "/out")), 2, "runs after ship --again")
+
+
+@test
+def a_spool_disappears_when_all_has_arrived(dir):
+    r = run_ship(dir, f"file:{dir}/out", "--host", "h1")
+    equal((r.status, os.listdir(dir + "/state/corotracer/spool")), (0, []), "status and spool")
+    check_account(r.summary)
+    (got,) = shipped_files(dir + "/out").values()
+    equal(got.transitions(), 200000, "transitions that the program wrote")
+    equal(sorted(got.blocks), list(range(len(got.blocks))), "numbers of blocks")
+    assert glob.glob(dir + "/out/h1/*"), os.listdir(dir + "/out")
+
+
+@test
+def what_a_receiver_refuses_is_spooled_and_sent_later(dir):
+    r = run_ship(dir, blocked_receiver(dir), "--host", "h1", "--ship-wait", "0.5")
+    equal(r.status, 0, r.err)
+    s = r.summary
+    check_account(s)
+    equal((s["ship"]["shipped"]["blocks"], s["ship"]["spooled"]["transitions"]), (0, 200000), "shipped blocks and spooled transitions")
+    contains(r.err, "cannot make directory")
+    (spool,) = spools(dir)
+    equal(s["ship"]["trace"], spool, "the spool in the summary")
+    # Still away: exit status 1, and nothing is lost.
+    r, (away,) = ship("--wait", "0.2", f"file:{dir}/out", spool)
+    equal((r.status, away["spooled"]), (1, s["ship"]["spooled"]), "while the receiver is away")
+    unblock_receiver(dir)
+    r, (sent,) = ship("--remove", f"file:{dir}/out", spool)
+    equal((r.status, sent["spooled"]["blocks"], sent["shipped"]), (0, 0, s["ship"]["spooled"]), r.err)
+    (got,) = shipped_files(dir + "/out").values()
+    check_arrived(got, sent["shipped"], "later")
+    equal((got.final["written"], got.final["collected"], got.final["ended"]), (200000, 200000, True), "account")
+    equal(os.listdir(dir + "/state/corotracer/spool"), [], "spool after --remove")
+
+
+@test
+def a_full_spool_gives_up_the_oldest_blocks_and_counts_them(dir):
+    program = (LANES, "wander", 4, 2000, 2000000)
+    r = run_ship(dir, blocked_receiver(dir), "--host", "h1", "--ship-wait", "0.5", "--spool-size", "1M", "--fail-on-loss", program=program)
+    s = r.summary
+    check_account(s)
+    given, spooled = s["ship"]["given_up"], s["ship"]["spooled"]
+    assert given["blocks"] > 0 and spooled["bytes"] <= 1 << 20, s["ship"]
+    equal(r.status, 1, "--fail-on-loss")
+    (spool,) = spools(dir)
+    used = os.stat(spool).st_blocks * 512
+    assert used <= (1 << 20) + (256 << 10), f"the spool has {used} bytes on the disk"
+    unblock_receiver(dir)
+    equal(ship(f"file:{dir}/out", spool)[0].status, 0, "ship")
+    (got,) = shipped_files(dir + "/out").values()
+    f = got.final
+    equal((f["given_up_transitions"], f["given_up_others"], f["given_up_blocks"]), tuple(given[k] for k in ("transitions", "others", "blocks")),
+          "given up, in the account")
+    check_final(got)
+    # The newest arrive, and no fact is missing: events refer to them.
+    missing = sorted(set(range(f["blocks"])) - set(got.blocks))
+    assert missing[-1] < max(n for n, h in got.heads.items() if h.type == EVENTS), missing
+    assert 0 in got.blocks, sorted(got.blocks)
+
+
+@test
+def a_killed_shipper_goes_on_where_it_stopped(dir):
+    r = run_ship(dir, blocked_receiver(dir), "--host", "h1", "--ship-wait", "0.2")
+    (spool,) = spools(dir)
+    unblock_receiver(dir)
+    # Half of the blocks arrive: then a directory is where the next one has to be.
+    run = state_of(spool)["labels"]["run"]
+    os.makedirs(f"{dir}/out/h1/{run}/{3:020}.ctblock/x")
+    r, (half,) = ship("--wait", "0.2", f"file:{dir}/out", spool)
+    equal((r.status, half["shipped"]["blocks"]), (1, 3), r.err)
+    shutil.rmtree(f"{dir}/out/h1/{run}/{3:020}.ctblock")
+    os.unlink(f"{dir}/out/h1/{run}/{0:020}.ctblock") # it has arrived: it is not sent again
+    r, (all_,) = ship(f"file:{dir}/out", spool)
+    equal((r.status, all_["shipped"]["transitions"]), (0, 200000), r.err)
+    (got,) = shipped_files(dir + "/out").values()
+    assert 0 not in got.blocks and 3 in got.blocks, sorted(got.blocks)
+
+
+@test
+def a_full_disk_loses_events_of_the_spool_and_counts_them(dir):
+    if os.geteuid():
+        raise Skip("only root may mount")
+    command = words(TOOL, "run", "--json", "--ship", f"file:{dir}/out", "--spool", dir + "/small", "--host", "h1", "--", LANES, "turns", 1000, 2000000)
+    p = popen("unshare", "-m", "sh", "-c", f"mkdir {dir}/small && mount -t tmpfs -o size=300k none {dir}/small && {command}")
+    s = Run(0, *p.communicate(timeout=60), None).summary
+    assert s["lost_output"] > 0, s
+    check_account(s)
+    (got,) = shipped_files(dir + "/out").values()
+    check_arrived(got, s["ship"]["shipped"], "with a full disk")
+    equal((got.final["written"], got.final["lost"]), (s["written"], s["lost"]), "account")
+    equal(s["ship"]["finished"], True, "finished")
+
+
+@test
+def damaged_blocks_are_counted_as_given_up(dir):
+    equal(popen(TOOL, "run", "-q", "-o", dir + "/t.ct", "--", LANES, "turns", 50, 500000).wait(timeout=60), 0, "run")
+    blocks = blocks_of(dir + "/t.ct")
+    number = max(n for n, b in blocks.items() if Head(b).type == EVENTS)
+    with open(dir + "/t.ct", "r+b") as f:
+        data = f.read()
+        f.seek(data.index(blocks[number]) + 200)
+        f.write(b"damage")
+    r, (s,) = ship("--host", "h1", f"file:{dir}/out", dir + "/t.ct")
+    equal((r.status, s["given_up"]["blocks"], s["given_up"]["transitions"]), (0, 1, Head(blocks[number]).transitions), r.err)
+    (got,) = shipped_files(dir + "/out").values()
+    equal(got.transitions() + got.final["given_up_transitions"], got.final["collected"], "account")
+
+
+@test
+def every_snapshot_of_a_flight_recorder_is_a_run(dir):
+    p = popen(TOOL, "run", "--json", "--ship", f"file:{dir}/out", "--flight-recorder", "1M", "-o", dir + "/f.ct", "--", LANES, "endless", 20)
+    equal(p.stderr.readline(), "ready\n", "the program")
+    p.send_signal(signal.SIGUSR2)
+    wait_until(lambda: shipped_files(dir + "/out"), "the first snapshot")
+    p.send_signal(signal.SIGTERM)
+    _, err = p.communicate(timeout=60)
+    runs = shipped_files(dir + "/out")
+    equal(len(runs), 2, err)
+    for got in runs.values():
+        equal(got.transitions(), got.final["collected"], "collected")
+    s = Run(0, "", err, None).summary["ship"]
+    equal(s["shipped"]["transitions"], sum(got.transitions() for got in runs.values()), "transitions of both")
+    equal([f for f in os.listdir(dir) if "spool" in f], [], "files that are left")
+
+
+@test
+def serve_ships_the_trace_that_it_shows(dir):
+    equal(popen(TOOL, "run", "-q", "-o", dir + "/t.ct", "--", LANES, "turns", 50, 100000).wait(timeout=60), 0, "run")
+    p = popen(TOOL, "serve", "--json", "--ship", f"file:{dir}/out", dir + "/t.ct")
+    p.stdout.readline()
+    wait_until(lambda: any(got.final for got in shipped_files(dir + "/out").values()), "the account")
+    p.send_signal(signal.SIGTERM)
+    equal(p.wait(timeout=60), 0, "status")
+    (got,) = shipped_files(dir + "/out").values()
+    equal(got.blocks, blocks_of(dir + "/t.ct"), "blocks")
+
+
+@test
+def wrong_uses_are_refused_with_a_hint(dir):
+    for args, text in (
+            (["run", "--ship", "file:x", "-o", "t.jsonl", "--", "true"], "-o FILE.ct"),
+            (["run", "--ship", "file:x", "-o", "-", "--", "true"], "-o FILE.ct"),
+            (["run", "--ship", "file:x", "--check", "--", "true"], "-o FILE.ct"),
+            (["run", "--ship", "kafka://u:secret@h", "--", "true"], "nats://HOST"),
+            (["run", "--ship", "nats://u:secret@", "--", "true"], "nats://[USER"),
+            (["run", "--ship", "file:", "--", "true"], "file:/"),
+            (["run", "--ship", "file:x", "--flight-recorder", "1M", "--", "true"], "-o FILE.ct"),
+            (["run", "--ship", "file:x", "--service", "s" * 300, "--", "true"], "at most"),
+            (["ship", "file:x"], "FILE.ct"),
+            (["ship"], "URL")):
+        p = popen(TOOL, *args, cwd=dir)
+        _, err = p.communicate(timeout=60)
+        equal(p.returncode, 2, f"status of {args}: {err}")
+        contains(err, text)
+        assert "secret" not in err, err
+    p = popen(TOOL, "ship", f"file:{dir}/out", "/dev/null")
+    contains(p.communicate(timeout=60)[1], "not a compact trace")
+
+
+main()
