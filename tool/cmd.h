@@ -54,6 +54,7 @@ extern const struct command command_report;
 extern const struct command command_diff;
 extern const struct command command_html;
 extern const struct command command_merge;
+extern const struct command command_load;
 extern const struct command command_generate;
 extern const struct command command_attach;
 extern const struct command command_decode;

@@ -23,6 +23,7 @@ const struct command *const commands[] = {
 	&command_merge,
 	&command_serve,
 	&command_ship,
+	&command_load,
 	&command_export,
 	&command_generate,
 	&command_attach,

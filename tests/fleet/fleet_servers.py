@@ -19,6 +19,7 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
+import xml.sax.saxutils
 
 from harness import KEPT, Skip, wait_until
 
@@ -160,12 +161,12 @@ class ClickHouse(FleetServer):
         return shards
 
     def configure(self):
-        shards = "".join(CLICKHOUSE_SHARD.format(tcp=s.tcp, password=s.password) for s in self.shards)
+        shards = "".join(CLICKHOUSE_SHARD.format(tcp=s.tcp, password=xml.sax.saxutils.escape(s.password)) for s in self.shards)
         with open(self.dir + "/config.xml", "w", encoding="utf-8") as f:
             f.write(CLICKHOUSE_CONFIG.format(http=self.http, tcp=self.tcp, inter=self.inter, dir=self.dir,
                                              clusters=f"<{CLUSTER}>{shards}</{CLUSTER}>"))
         with open(self.dir + "/users.xml", "w", encoding="utf-8") as f:
-            f.write(CLICKHOUSE_USERS.format(password=self.password))
+            f.write(CLICKHOUSE_USERS.format(password=xml.sax.saxutils.escape(self.password)))
 
     def command(self):
         return [self.program, f"--config-file={self.dir}/config.xml"]
