@@ -184,7 +184,7 @@ static int load_from_source(struct load_job *job, struct err *err)
 	return err->code;
 }
 
-static int load_all(struct load_job *job, char **traces, int nr, struct err *err)
+static int load_from_all(struct load_job *job, char **traces, int nr, struct err *err)
 {
 	int i, rc = 0;
 
@@ -213,7 +213,7 @@ static int load_job_run(struct load_job *job, char **traces, int nr)
 		return EXIT_FAILED;
 	}
 	load_catch_signals();
-	rc = load_all(job, traces, nr, &err);
+	rc = load_from_all(job, traces, nr, &err);
 	totals = loader_totals_of(job->loader);
 	if (rc < 0)
 		message_error("load", &err);
