@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -22,6 +23,7 @@
 #include "trace/sidecar.h"
 
 #define LOADER_FLUSH_NS NS_PER_SEC
+#define LOADER_PAUSE_MS 500
 #define LOADER_LOCK     "lock"
 #define LOADER_RUNS_MAX 1000000u
 
@@ -106,6 +108,27 @@ static int loader_compare_clocks(struct loader *l, struct err *err)
 	return rc;
 }
 
+/* The schema, on servers that may still have to start. */
+static int loader_prepare(struct loader *l, struct err *err)
+{
+	const struct loader_options *o = &l->options;
+	uint64_t deadline = clock_now_ns() + o->retry_s * NS_PER_SEC;
+	struct timespec pause = { .tv_nsec = LOADER_PAUSE_MS * (long)NS_PER_MS };
+	int rc;
+
+	for (;;) {
+		rc = fleet_schema_prepare(l->client, &o->keep, err);
+		if (rc == 0)
+			rc = fleet_schema_expire(l->client, &o->keep, err);
+		if (rc == 0 || !clickhouse_may_pass(l->client->fault) || clock_now_ns() >= deadline)
+			return rc;
+		if (o->waiting)
+			o->waiting(o->waiting_ctx, err);
+		nanosleep(&pause, NULL);
+		*err = (struct err){ 0 };
+	}
+}
+
 static int loader_begin_all(struct loader *l, struct err *err)
 {
 	const struct loader_options *o = &l->options;
@@ -128,8 +151,7 @@ static int loader_begin_all(struct loader *l, struct err *err)
 	l->batch.with_events = o->with_events;
 	l->batch.waiting = o->waiting;
 	l->batch.waiting_ctx = o->waiting_ctx;
-	rc = fleet_schema_prepare(l->client, &o->keep, err);
-	rc = rc < 0 ? rc : fleet_schema_expire(l->client, &o->keep, err);
+	rc = loader_prepare(l, err);
 	l->expire_ns = clock_now_ns() + 3600 * NS_PER_SEC;
 	return rc < 0 || !o->is_host ? rc : loader_compare_clocks(l, err);
 }
