@@ -12,6 +12,7 @@
 #include "cmd.h"
 #include "fleet/clickhouse_client.h"
 #include "fleet/fleet_ask.h"
+#include "findings_job.h"
 #include "fleet/fleet_ask_sql.h"
 #include "fleet_print.h"
 
@@ -213,25 +214,57 @@ static int fleet_ask_server(struct fleet_request *r, struct clickhouse *server, 
 	return rc;
 }
 
-static int fleet_start(struct fleet_request *r)
+/* NULL after an error message. */
+static const char *fleet_url(const struct fleet_request *r)
 {
 	const char *url = r->from ? r->from : getenv("COROTRACER_FLEET");
+
+	if (url && *url)
+		return url;
+	message_print("fleet", "--from URL is required");
+	fputs("hint: --from clickhouse://host/corotracer, or set COROTRACER_FLEET\n", stderr);
+	return NULL;
+}
+
+static int fleet_start(struct fleet_request *r)
+{
+	const char *url = fleet_url(r);
 	struct clickhouse *server;
 	struct err err = { 0 };
 	int rc;
 
-	if (!url || !*url) {
-		message_print("fleet", "--from URL is required");
-		fputs("hint: --from clickhouse://host/corotracer, or set COROTRACER_FLEET\n",
-		      stderr);
+	if (!url)
 		return EXIT_USAGE;
-	}
 	server = clickhouse_open(url, &err);
 	rc = server ? fleet_ask_server(r, server, &err) : err.code;
 	if (rc)
 		message_error("fleet", &err);
 	clickhouse_close(server);
 	return rc ? EXIT_FAILED : EXIT_OK;
+}
+
+/* fleet add-findings TRACE...: of runs that were shipped, and whose trace is here. */
+static int fleet_add_findings(const struct fleet_request *r, int argc, char **argv, int first)
+{
+	struct findings_job job = { .command = "fleet", .url = fleet_url(r) };
+	int status = EXIT_OK;
+
+	if (!job.url)
+		return EXIT_USAGE;
+	if (first == argc)
+		return opts_missing(&command_fleet, "TRACE");
+	for (; first < argc; first++) {
+		struct err err = { 0 };
+
+		job.trace = argv[first];
+		if (findings_job_labels(&job, &err) < 0) {
+			message_error("fleet", &err);
+			status = EXIT_FAILED;
+		} else if (findings_job_start(&job) != EXIT_OK) {
+			status = EXIT_FAILED;
+		}
+	}
+	return status;
 }
 
 static int fleet_write_sql(const struct fleet_request *r)
@@ -255,6 +288,8 @@ static int run_fleet(int argc, char **argv)
 		return fleet_write_sql(&r);
 	if (first == argc)
 		return opts_missing(&command_fleet, "QUESTION");
+	if (!strcmp(argv[first], "add-findings"))
+		return fleet_add_findings(&r, argc, argv, first + 1);
 	r.ask.question = fleet_question_find(argv[first]);
 	if (!r.ask.question)
 		return fleet_unknown_question(argv[first]);

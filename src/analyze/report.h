@@ -64,6 +64,15 @@ int report_json(const struct report *r, FILE *out);
 int report_sarif(const struct report *r, FILE *out);
 int report_junit(const struct report *r, FILE *out);
 
+/* What names a group in every run and on every host: see report_sarif.c. */
+struct report_fingerprint {
+	char text[40];
+};
+
+/* One for each group, by its number; empty if it is not shown.  The caller frees them; NULL: no
+ * memory. */
+struct report_fingerprint *report_fingerprints(const struct report *r);
+
 /* Rules that suppress the groups that the report shows: see suppress.h. */
 int report_suppressions(const struct report *r, FILE *out);
 
@@ -145,6 +154,9 @@ struct report_totals report_totals_of_parts(const struct report *r);
 
 /* True if the trace is known to be incomplete: trace_shortage() says what is missing. */
 bool report_is_incomplete(const struct report *r);
+
+/* A group as an object, as the JSON report has it. */
+void report_put_group(struct json_writer *j, const struct report *r, const struct group *g);
 
 /* "totals": { ... }, as the JSON report has them. */
 void report_put_totals(struct json_writer *j, const struct report *r);

@@ -199,7 +199,7 @@ static void report_put_evidence(struct json_writer *j, const struct report *r,
 	jw_array_end(j);
 }
 
-static void report_put_group(struct json_writer *j, const struct report *r, const struct group *g)
+void report_put_group(struct json_writer *j, const struct report *r, const struct group *g)
 {
 	struct report_place where;
 	char kind[640];

@@ -198,22 +198,47 @@ static struct sarif_mark *sarif_marks(const struct report *r)
 	return marks;
 }
 
-static void sarif_fingerprint(struct json_writer *j, const struct report *r,
-			      const struct sarif_mark *marks, size_t nr)
+static void sarif_fingerprint_text(const struct report *r, const struct sarif_mark *marks,
+				   size_t nr, struct report_fingerprint *out)
 {
 	size_t i, before = 0;
-	char text[40];
 
 	for (i = 0; i < r->analysis->findings.nr; i++) {
 		if (marks[i].group && marks[i].hash == marks[nr].hash)
 			before += marks[i].line < marks[nr].line ||
 				  (marks[i].line == marks[nr].line && i < nr);
 	}
-	snprintf(text, sizeof(text), "%016" PRIx64 ":%zu", marks[nr].hash, before + 1);
+	snprintf(out->text, sizeof(out->text), "%016" PRIx64 ":%zu", marks[nr].hash, before + 1);
+}
+
+static void sarif_fingerprint(struct json_writer *j, const struct report *r,
+			      const struct sarif_mark *marks, size_t nr)
+{
+	struct report_fingerprint fingerprint;
+
+	sarif_fingerprint_text(r, marks, nr, &fingerprint);
 	jw_key(j, "partialFingerprints");
 	jw_object_begin(j);
-	jw_field_string(j, "corotracerFinding/v1", text);
+	jw_field_string(j, "corotracerFinding/v1", fingerprint.text);
 	jw_object_end(j);
+}
+
+struct report_fingerprint *report_fingerprints(const struct report *r)
+{
+	size_t i, nr = r->analysis->findings.nr;
+	struct report_fingerprint *list = calloc(nr + 1, sizeof(*list));
+	struct sarif_mark *marks = list ? sarif_marks(r) : NULL;
+
+	for (i = 0; marks && i < nr; i++) {
+		if (marks[i].group)
+			sarif_fingerprint_text(r, marks, i, &list[i]);
+	}
+	if (!marks) {
+		free(list);
+		return NULL;
+	}
+	free(marks);
+	return list;
 }
 
 /* ---- code flows ------------------------------------------------------------- */

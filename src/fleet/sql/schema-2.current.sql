@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS findings (
 	confidence Enum8('info' = 0, 'suspect' = 1, 'strong' = 2, 'proven' = 3),
 	title LowCardinality(String),
 	place String,            -- file:line function; empty: none
-	site UInt64,             -- 0: the place is not a site
+	site UInt64,             -- hash of the place, as in the table sites; 0: none
 	count UInt64,            -- how often in this run
 	seen String,             -- what was seen, one sentence
 	example String           -- the group as JSON, as the JSON report has it

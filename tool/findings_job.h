@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* findings_job.h - report on a trace and store the findings: for `load` and `fleet add-findings`.
+ */
+#ifndef TOOL_FINDINGS_JOB_H
+#define TOOL_FINDINGS_JOB_H
+
+#include <stdbool.h>
+
+#include "ship/ship_labels.h"
+
+struct findings_job {
+	const char *command; /* for messages */
+	const char *trace;
+	const char *url; /* of the store */
+	bool quiet;      /* do not print how many there were */
+	struct ship_labels labels;
+};
+
+/*
+ * Run the job in a process of its own: it reads debug information, see guard.c.  Returns the exit
+ * status, after messages.
+ */
+int findings_job_start(const struct findings_job *job);
+
+/* The labels that the trace was shipped with.  -ENOENT: it was not shipped. */
+int findings_job_labels(struct findings_job *job, struct err *err);
+
+#endif
