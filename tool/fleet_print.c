@@ -257,7 +257,7 @@ static const char *fleet_source(const struct fleet_ask *ask, const struct fleet_
 	if (!ask->question->raw_file)
 		return "the reports of the runs";
 	return answer->is_raw ? "single waits: percentiles within 1 % of the rank"
-			      : "sums of 10 s: percentiles within a factor of 2; --raw is exact";
+			      : "sums of 10 s: percentiles within a factor of 2, --raw is closer";
 }
 
 static void fleet_put_account(FILE *out, const struct fleet_ask *ask,

@@ -14,7 +14,7 @@ struct load_job {
 	const char *idle_text;
 	unsigned idle_s; /* end when nothing came for so long */
 	unsigned gap_s;  /* of a directory: how long a missing block is waited for */
-	bool follow, remove, json, quiet;
+	bool follow, remove, json, quiet, no_findings;
 	struct loader *loader;
 	uint64_t unreadable; /* files and messages that are no envelopes */
 	uint64_t waiting;    /* blocks that are not loaded because one in front is missing */

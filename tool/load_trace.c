@@ -12,6 +12,8 @@
 
 #include "base/monotonic.h"
 #include "base/path.h"
+#include "cmd.h"
+#include "findings_job.h"
 #include "load_source.h"
 #include "trace/site_hash.h"
 #include "trace/trace_reader.h"
@@ -202,6 +204,21 @@ static int load_items(struct load_job *job, struct trace_reader *reader, struct 
 	return rc < 0 ? rc : loader_block(job->loader, labels, p.number, NULL, 0, 0, err);
 }
 
+/* The report is made here, where the files of the program may be. */
+static int load_findings(const struct load_job *job, const char *path,
+			 const struct ship_labels *labels, struct err *err)
+{
+	struct findings_job findings = { .command = "load",
+					 .trace = path,
+					 .url = job->loader_options.url,
+					 .quiet = true,
+					 .labels = *labels };
+
+	if (job->no_findings || findings_job_start(&findings) == EXIT_OK)
+		return 0;
+	return err_set(err, -EIO, "cannot store the findings of '%s'", path);
+}
+
 int load_trace(struct load_job *job, const char *path, struct err *err)
 {
 	struct load_head head = { .has_run = false };
@@ -218,5 +235,5 @@ int load_trace(struct load_job *job, const char *path, struct err *err)
 	if (rc == 0)
 		rc = loader_flush(job->loader, err);
 	trace_reader_close(reader);
-	return rc;
+	return rc == 0 ? load_findings(job, path, &head.labels, err) : rc;
 }

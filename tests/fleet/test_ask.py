@@ -12,6 +12,7 @@ from harness import *
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SQL = os.path.join(HERE, "../../src/fleet/sql")
+BUGGY = os.environ.get("CORPUS_BUGGY", "build/tests/detectors/corpus_buggy")
 FLEET = ask_data.Fleet()
 API = [w for w in FLEET.waits if w["service"] == "api"]
 STEP = 600
@@ -232,6 +233,34 @@ def one_server_needs_no_cluster(_dir):
     ask_checks.slowest(ask("slowest", url=url)["rows"], API, False)
     # Two addresses without Distributed tables would give half an answer.
     contains(fleet("slowest", url=server.url("one"), status=1), "cannot ask 2 shards: the store has no Distributed tables")
+
+
+@test
+def findings_of_reports_are_stored_once(dir):
+    """Two runs of a program with a deadlock, loaded as of two hosts, one of them twice; a third one is shipped."""
+    server = Cluster.get()[0]
+    url = f"clickhouse://default@127.0.0.1:{server.http}/reports"
+    traces = [f"{dir}/{n}.ct" for n in range(3)]
+    for trace in traces:
+        status, _, err = tool("run", "-q", "-o", trace, "--", BUGGY, "deadlock")
+        equal(status, 0, err)
+    for trace, host in ((traces[0], "one"), (traces[1], "two"), (traces[0], "one")):
+        status, _, err = tool("load", "--into", url, "--state", dir + "/state", "--host", host, "--service", "ring", "--version-label", host, trace)
+        equal(status, 0, err)
+    contains(fleet("add-findings", traces[2], url=url, status=1), "it was not shipped")
+    status, _, err = tool("ship", f"file:{dir}/spool", traces[2], "--host", "three", "--service", "ring", "--version-label", "three")
+    equal(status, 0, err)
+    contains(fleet("add-findings", traces[2], url=url), "findings stored")
+    rows = json.loads(fleet("findings", "--service", "ring", "--json", url=url))["rows"]
+    row = next(r for r in rows if r["detector"] == "deadlock")
+    equal((row["confidence"], row["hosts"], row["runs"], row["builds"]), ("proven", 3, 3, ["one", "three", "two"]), "the deadlock")
+    # The same problem has the same fingerprint in the SARIF report.
+    sarif = json.loads(tool("report", "--sarif", traces[0])[1])
+    marks = [r["partialFingerprints"]["corotracerFinding/v1"] for r in sarif["runs"][0]["results"] if r["ruleId"] == "deadlock"]
+    equal(marks, [row["fingerprint"]], "fingerprint")
+    contains(row["site"], "buggy.c:")
+    example = json.loads(server.query("SELECT any(example) FROM reports.findings WHERE detector = 'deadlock' FORMAT TSVRaw"))
+    equal((example["detector"], example["confidence"]), ("deadlock", "proven"), "the example")
 
 
 @test

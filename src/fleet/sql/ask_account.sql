@@ -32,7 +32,7 @@ FROM
     FROM
     (
         SELECT * FROM {runs:Identifier}
-        WHERE last_ts >= toInt64({since:UInt32}) * 1000000000 AND start_ts < toInt64({until:UInt32}) * 1000000000
+        WHERE greatest(last_ts, start_ts) >= toInt64({since:UInt32}) * 1000000000 AND start_ts < toInt64({until:UInt32}) * 1000000000
             AND ({service:String} = '' OR service = {service:String})
             AND ({host:String} = '' OR host = {host:String})
             AND ({run:String} = '' OR startsWith(run, {run:String}))

@@ -8,7 +8,7 @@ SELECT
     toString(toDateTime(intDiv(max(newest), 1000000000)), 'UTC') AS last
 FROM
 (
-    SELECT service, build, version, max(start_ts) AS newest_start, max(last_ts) AS newest, min(start_ts) AS oldest
+    SELECT service, build, version, max(greatest(last_ts, start_ts)) AS newest, min(start_ts) AS oldest
     FROM {runs:Identifier}
     GROUP BY service, build, version
 )

@@ -13,7 +13,7 @@ SELECT
     (
         SELECT uniqExact(host)
         FROM {runs:Identifier}
-        WHERE last_ts >= toInt64({since:UInt32}) * 1000000000 AND start_ts < toInt64({until:UInt32}) * 1000000000
+        WHERE greatest(last_ts, start_ts) >= toInt64({since:UInt32}) * 1000000000 AND start_ts < toInt64({until:UInt32}) * 1000000000
             AND ({service:String} = '' OR service = {service:String})
     ) AS of,
     longest_ns,
@@ -50,7 +50,7 @@ FROM
         (
             SELECT run, max(last_ts) AS run_end
             FROM {runs:Identifier}
-            WHERE last_ts >= toInt64({since:UInt32}) * 1000000000 AND start_ts < toInt64({until:UInt32}) * 1000000000
+            WHERE greatest(last_ts, start_ts) >= toInt64({since:UInt32}) * 1000000000 AND start_ts < toInt64({until:UInt32}) * 1000000000
             GROUP BY run
         ) AS ends
         USING (run)
