@@ -248,6 +248,7 @@ static bool make_region(void)
 	while (g.nr_chunks < CRW_CHUNKS_MAX &&
 	       (uint64_t)g.nr_chunks * 2 * (g.chunk_size / 2) <= s->options.buffer)
 		g.nr_chunks *= 2;
+	g.nr_slots = crw_slots_for(g.nr_chunks, g.chunk_size);
 	size = crw_region_size(&g);
 	if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
 		memory = crt_map_region(fd, size);

@@ -19,10 +19,12 @@
 __thread struct crt_thread crt_self __attribute__((visibility("hidden"))) = { .cur = CRT_OVER };
 
 /* Ready chunks before a sleeping consumer is woken: one block, or half a ring. */
-#define BATCH       16u
-#define PATIENCE_MS 100u
-#define RETRY       4096u /* accesses between searches for a free slot */
-#define END_ROUNDS  2u
+#define BATCH            16u
+#define PATIENCE_MS      100u
+#define RETRY            4096u /* accesses between searches for a free slot */
+#define SLOT_LOOK_MS     10u
+#define SLOT_PATIENCE_MS 3000u
+#define END_ROUNDS       2u
 
 /* The result of recorder_advance(). */
 enum outcome { GOT_ONE, NO_ROOM, NO_SLOT, OFF };
@@ -125,16 +127,13 @@ static bool recorder_attach(struct crt_thread *t)
 		t->tries--;
 		return false;
 	}
+	t->freed = __atomic_load_n(&r->header->freed, __ATOMIC_RELAXED);
 	for (i = 0; i < r->nr_slots; i++) {
 		if (recorder_claim(&r->slots[i]))
 			break;
 	}
-	if (i == r->nr_slots) {
-		if (!t->lost)
-			__atomic_fetch_add(&r->header->refused, 1, __ATOMIC_RELAXED);
-		t->tries = RETRY;
+	if (i == r->nr_slots)
 		return false;
-	}
 	slot_fill(&r->slots[i]);
 	t->slot = &r->slots[i];
 	t->ring = r->rings + (uint64_t)i * r->nr_chunks * r->chunk_size;
@@ -300,6 +299,53 @@ static bool wait_for_room(struct crt_thread *t)
 	return false;
 }
 
+/*
+ * Sleep until a slot may be free: threads that ended leave theirs when the consumer has read their
+ * rings.  False: the region is closed, the consumer has ended, or no thread ended for
+ * SLOT_PATIENCE_MS; threads that all live may wait for this one.
+ */
+static bool recorder_wait_for_slot(struct crt_thread *t)
+{
+	struct crw_header *h = crt_session.region.header;
+	uint32_t heartbeat = __atomic_load_n(&h->heartbeat, __ATOMIC_RELAXED), waited = 0;
+
+	if (t->refused)
+		return false;
+	__atomic_fetch_add(&h->seekers, 1, __ATOMIC_RELAXED);
+	while (!t->slot && __atomic_load_n(&h->freed, __ATOMIC_RELAXED) == t->freed &&
+	       !__atomic_load_n(&h->closed, __ATOMIC_RELAXED) && waited < SLOT_PATIENCE_MS) {
+		crt_ring_bell();
+		crt_futex_wait(&h->freed, t->freed, SLOT_LOOK_MS);
+		waited += SLOT_LOOK_MS;
+	}
+	__atomic_fetch_sub(&h->seekers, 1, __ATOMIC_RELAXED);
+	if (waited >= SLOT_PATIENCE_MS && !consumer_lives(&heartbeat)) {
+		crt_end("the collector is gone; the program goes on without tracing");
+		return false;
+	}
+	return waited < SLOT_PATIENCE_MS && !__atomic_load_n(&h->closed, __ATOMIC_RELAXED);
+}
+
+/*
+ * Count an access that is lost for lack of a slot.  It is in no gap of the thread's stream: the
+ * process has the count.
+ */
+static void recorder_drop_slotless(struct crt_thread *t)
+{
+	const struct crw_region *r = &crt_session.region;
+
+	t->cur = CRT_OVER;
+	if (!r->base)
+		return;
+	if (!t->refused) {
+		t->refused = 1;
+		__atomic_fetch_add(&r->header->refused, 1, __ATOMIC_RELAXED);
+	}
+	if (!t->tries)
+		t->tries = RETRY;
+	__atomic_fetch_add(&r->processes[crt_session.process].lost, 1, __ATOMIC_RELAXED);
+}
+
 /* Count an access that is lost for lack of room. */
 static void recorder_drop(struct crt_thread *t)
 {
@@ -307,9 +353,6 @@ static void recorder_drop(struct crt_thread *t)
 	t->cur = CRT_OVER;
 	if (t->slot)
 		__atomic_fetch_add(&t->slot->lost_full, 1, __ATOMIC_RELAXED);
-	else if (crt_session.region.base)
-		__atomic_fetch_add(&crt_session.region.processes[crt_session.process].lost, 1,
-				   __ATOMIC_RELAXED);
 }
 
 /* Get a chunk with room.  False: nothing can be recorded now. */
@@ -331,7 +374,9 @@ static bool recorder_make_room(struct crt_thread *t)
 			recorder_drop(t);
 			return false;
 		case NO_SLOT:
-			recorder_drop(t);
+			if (!crt_session.drop && recorder_wait_for_slot(t))
+				continue;
+			recorder_drop_slotless(t);
 			return false;
 		default:
 			t->cur = CRT_OVER;

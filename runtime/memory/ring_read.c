@@ -64,6 +64,15 @@ static bool ring_read_geometry(const struct crw_geometry *g, struct crw_header *
 	return true;
 }
 
+uint32_t crw_slots_for(uint32_t nr_chunks, uint32_t chunk_size)
+{
+	uint32_t nr = CRW_NR_SLOTS;
+
+	while (nr > CRW_NR_SLOTS_LEAST && (uint64_t)nr * nr_chunks * chunk_size > CRW_RINGS_MOST)
+		nr /= 2;
+	return nr;
+}
+
 uint64_t crw_region_size(const struct crw_geometry *g)
 {
 	struct crw_header h = { 0 };
@@ -294,4 +303,8 @@ void crw_slot_free(const struct crw_region *r, uint32_t index)
 	__atomic_store_n(&s->waiting, 0, __ATOMIC_RELAXED);
 	/* (mem-H) pairs with the compare-and-swap of the thread that claims it. */
 	__atomic_store_n(&s->state, CRW_FREE, __ATOMIC_RELEASE);
+	/* A thread that is missed here looks again soon: see recorder_wait_for_slot(). */
+	__atomic_fetch_add(&r->header->freed, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&r->header->seekers, __ATOMIC_RELAXED))
+		syscall(SYS_futex, &r->header->freed, FUTEX_WAKE, 1, NULL, NULL, 0);
 }

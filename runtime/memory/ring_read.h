@@ -45,6 +45,9 @@ struct crw_geometry {
 /* Bytes of a region of this geometry; 0: invalid geometry. */
 uint64_t crw_region_size(const struct crw_geometry *g);
 
+/* Number of slots of a new region. */
+uint32_t crw_slots_for(uint32_t nr_chunks, uint32_t chunk_size);
+
 /* Lay out @g in @memory (zeros, crw_region_size() bytes); the magic comes last. */
 void crw_region_init(void *memory, const struct crw_geometry *g);
 

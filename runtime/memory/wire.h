@@ -29,8 +29,8 @@
  * left by longjmp), nothing was accessed there and the consumer skips the hole.
  *
  * Writers
- *	header     the consumer, before the magic; then `asleep`, `closed` and `heartbeat`;
- *	           programs: `bell`, `next_process` and `refused`
+ *	header     the consumer, before the magic; then `asleep`, `closed`, `heartbeat` and `freed`;
+ *	           programs: `bell`, `next_process`, `refused` and `seekers`
  *	process    the program: free -> making -> live, and `lost`; the consumer: live -> free
  *	slot       its thread: all but `taken` and `room`; the consumer: these, and ended -> free
  *	chunks     only the thread: numbers from `sealed` up to `taken` + nr_chunks
@@ -82,8 +82,12 @@
 /* Defaults: 4 MiB per thread, of which only the used part takes memory. */
 #define CRW_CHUNK_SIZE   131072u /* programs accept no other size */
 #define CRW_NR_CHUNKS    64u
-#define CRW_NR_SLOTS     1024u
+#define CRW_NR_SLOTS     4096u
 #define CRW_NR_PROCESSES 128u
+
+/* With larger rings fewer slots, so that programs can map the region. */
+#define CRW_NR_SLOTS_LEAST 1024u
+#define CRW_RINGS_MOST     (UINT64_C(32) << 30)
 
 enum { CRW_BLOCK = 0, CRW_DROP = 1 }; /* crw_header.on_full */
 
@@ -114,7 +118,9 @@ struct crw_header {
 	uint32_t heartbeat;    /* [shared] consumer: changes while it runs */
 	uint64_t next_process; /* [shared] programs: serials assigned */
 	uint64_t refused;      /* [shared] programs: threads or processes without a slot or entry */
-	uint8_t reserved2[96];
+	uint32_t freed;        /* [shared] consumer: futex, incremented with each slot it frees */
+	uint32_t seekers;      /* [shared] programs: threads that wait for a free slot */
+	uint8_t reserved2[88];
 };
 
 enum crw_closed { CRW_OPEN = 0, CRW_CLOSED_CAP = 1, CRW_CLOSED_DISK = 2, CRW_CLOSED_END = 3 };
@@ -246,6 +252,8 @@ CRW_FIELD(crw_header, asleep, 128, 4);
 CRW_FIELD(crw_header, bell, 132, 4);
 CRW_FIELD(crw_header, closed, 136, 4);
 CRW_FIELD(crw_header, next_process, 144, 8);
+CRW_FIELD(crw_header, freed, 160, 4);
+CRW_FIELD(crw_header, seekers, 164, 4);
 CRW_SIZE(crw_process, 128);
 CRW_FIELD(crw_process, serial, 8, 8);
 CRW_FIELD(crw_process, parent, 16, 8);

@@ -38,6 +38,33 @@ def threads_that_come_and_go_share_the_slots(dir, cc, _cxx):
 
 
 @each_family
+def any_number_of_short_threads_is_recorded_whole(dir, cc, _cxx):
+    program = compile(dir, "short_threads.c", cc)
+    # More at a time than there are slots in a machine with little shared memory.
+    for under in (alone, collected):
+        trace = os.path.join(dir, f"{cc}-{under.__name__}")
+        under(program, 10000, 2500, 100, trace=trace)
+        c = check(trace)
+        equal((c["lost"], len(c["threads"])), (0, 10001), f"lost, and threads, {under.__name__}")
+        equal(sizes(c)[4][1] // 100, 10000, f"hundreds of writes, {under.__name__}")
+
+
+@each_family
+def threads_that_all_live_and_have_no_slot_are_counted_once(dir, cc, _cxx):
+    program = compile(dir, "short_threads.c", cc)
+    few, many = os.path.join(dir, f"{cc}-few"), os.path.join(dir, f"{cc}-many")
+    # With large buffers there are 1,024 slots; the 76 threads beyond them get one later, or none.
+    alone(program, 1100, 1100, 6000, "hold", trace=few, options="buffer=64M")
+    alone(program, 1100, 1100, 6000, "hold", trace=many)
+    few, many = check(few), check(many)
+    equal(many["lost"], 0, "lost")
+    equal(len(many["threads"]), 1101, "threads")
+    if not few["lost"]:
+        raise AssertionError("all threads had a slot")
+    equal(few["reads"]["all"] + few["writes"]["all"] + few["lost"], many["reads"]["all"] + many["writes"]["all"], "recorded and lost together")
+
+
+@each_family
 def what_does_not_fit_is_dropped_if_asked_and_counted(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")

@@ -192,10 +192,11 @@ static uint32_t chunks_for(uint64_t buffer)
 static int collect_begin(struct collect *c, struct err *err)
 {
 	const struct collect_config *config = c->config;
+	uint32_t nr_chunks = config->buffer ? chunks_for(config->buffer) : CRW_NR_CHUNKS;
 	struct crw_geometry g = {
 		.nr_processes = CRW_NR_PROCESSES,
-		.nr_slots = CRW_NR_SLOTS,
-		.nr_chunks = config->buffer ? chunks_for(config->buffer) : CRW_NR_CHUNKS,
+		.nr_slots = crw_slots_for(nr_chunks, CHUNK),
+		.nr_chunks = nr_chunks,
 		.chunk_size = CHUNK,
 		.on_full = config->drop ? CRW_DROP : CRW_BLOCK,
 		.consumer_pid = (uint32_t)getpid(),

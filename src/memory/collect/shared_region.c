@@ -18,6 +18,8 @@
 #include "process/map_guard.h"
 #include "process/shm_space.h"
 
+#define SLOTS_LEAST 64u
+
 static int shm_map(struct shm *m, const struct crw_geometry *g, struct err *err)
 {
 	const char *wrong;
@@ -41,14 +43,29 @@ static int shm_map(struct shm *m, const struct crw_geometry *g, struct err *err)
 	return wrong ? err_set(err, -EPROTO, "'%s': %s", m->path, wrong) : 0;
 }
 
-int shm_create(struct shm *m, const struct crw_geometry *g, struct err *err)
+/*
+ * The program cannot handle a full file system when it writes: all of the file must fit.  Where it
+ * does not, there are fewer slots.
+ */
+static bool shm_make_dir(struct shm *m, struct crw_geometry *g, struct err *err)
 {
+	for (;;) {
+		m->size = crw_region_size(g);
+		m->dir = room_make_dir("coromem-", m->size, m->size, err);
+		if (m->dir || g->nr_slots <= SLOTS_LEAST)
+			return m->dir;
+		g->nr_slots /= 2;
+		memset(err, 0, sizeof(*err));
+	}
+}
+
+int shm_create(struct shm *m, const struct crw_geometry *wanted, struct err *err)
+{
+	struct crw_geometry geometry = *wanted, *g = &geometry;
+
 	memset(m, 0, sizeof(*m));
 	m->fd = -1;
-	m->size = crw_region_size(g);
-	/* The program cannot handle a full file system when it writes: all of the file must fit. */
-	m->dir = room_make_dir("coromem-", m->size, m->size, err);
-	if (!m->dir) {
+	if (!shm_make_dir(m, g, err)) {
 		err_hint(err, "ask for less with --buffer, or set TMPDIR to a directory with room");
 		return err->code;
 	}

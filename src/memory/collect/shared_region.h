@@ -15,7 +15,7 @@ struct shm {
 	struct crw_region region;
 };
 
-int shm_create(struct shm *m, const struct crw_geometry *g, struct err *err);
+int shm_create(struct shm *m, const struct crw_geometry *wanted, struct err *err);
 void shm_close(struct shm *m);
 
 #endif
