@@ -140,6 +140,37 @@ def what_only_asks_or_preprocesses_is_passed_on(dir, cc, _cxx):
     assert made[0], "the compiler made no file of dependencies, so nothing was tested"
 
 
+LOOP = "float a[1024], b[1024];\nint main(void) { for (int i = 0; i < 1024; i++) a[i] += b[i]; return 0; }\n"
+WIDE = "typedef float v8 __attribute__((vector_size(32)));\nv8 x[64], y[64];\nint main(void) { for (int i = 0; i < 64; i++) x[i] += y[i]; return 0; }\n"
+
+
+def runs_avx2(options):
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        return "-mavx2" in options and " avx2 " in f.read()
+
+
+@each_compiler
+def accesses_by_vectors_are_recorded_or_it_is_said_that_they_are_not(dir, cc, _cxx):
+    if os.uname().machine != "x86_64":
+        raise Skip("vectors of 32 bytes are those of x86")
+    for name, text in (("loop.c", LOOP), ("wide.c", WIDE)):
+        with open(os.path.join(dir, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    trace = os.path.join(dir, "trace")
+    # The compiler makes vectors of this loop, however large it would like them.
+    for options in ((), ("-mavx2",), ("-march=x86-64-v4", "-mprefer-vector-width=512")):
+        r = mem(cc, "-O3", *options, "-c", "loop.c", "-o", "loop.o", cwd=dir)
+        equal(r.stderr, "", f"messages for {options}")
+        mem(cc, "loop.o", "-o", "loop", cwd=dir)
+        if options and not runs_avx2(options):
+            continue
+        alone(os.path.join(dir, "loop"), trace=trace)
+        equal(sum(size * (reads + writes) for size, (reads, writes) in sizes(check(trace)).items()), 3 * 4096, f"bytes read and written, {options}")
+        os.unlink(trace)
+    r = mem(cc, "-O3", "-c", "wide.c", cwd=dir)
+    equal("vectors of 32 and 64 bytes" in r.stderr and "wide.c" in r.stderr, cc.startswith("clang"), f"messages: {r.stderr}")
+
+
 @test
 def a_compiler_that_is_not_there_is_said(dir):
     r = mem("no-such-compiler", "-c", "one.c", cwd=dir, status=1)

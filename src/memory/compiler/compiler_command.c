@@ -13,6 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wide_vectors.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#define IS_X86 true
+#else
+#define IS_X86 false
+#endif
+
 struct command_facts {
 	const struct wrap_setup *setup;
 	struct words in;      /* the command, with the words of response files */
@@ -20,7 +28,9 @@ struct command_facts {
 	size_t nr_inputs, nr_sources;
 	bool links, asks; /* neither: it compiles only */
 	bool shared, is_static, relocatable, no_lib, lto;
-	bool thread; /* -fsanitize=thread was given */
+	bool thread;         /* -fsanitize=thread was given */
+	bool is_for_another; /* machine: --target */
+	const char *wide;    /* a source with vectors that clang does not report; NULL: none */
 };
 
 /* Options whose argument is the next word. */
@@ -81,6 +91,7 @@ static void wrap_note_option(struct command_facts *f, const char *w)
 	f->relocatable = f->relocatable || !strcmp(w, "-r") || !strcmp(w, "-Wl,-r");
 	f->no_lib = f->no_lib || wrap_one_of(w, " -nostdlib -nodefaultlibs -nolibc ");
 	f->lto = f->lto || wrap_has_prefix(w, "-flto");
+	f->is_for_another = f->is_for_another || wrap_has_prefix(w, "--target=");
 }
 
 /* Note the word at @i, and its argument if that is the next word.  Returns the next index. */
@@ -95,14 +106,19 @@ static size_t wrap_note_word(struct command_facts *f, size_t i)
 			f->language = NULL;
 		return i + (w[2] ? 1 : 2);
 	}
-	if (more && wrap_one_of(w, with_argument))
+	if (more && wrap_one_of(w, with_argument)) {
+		f->is_for_another = f->is_for_another || wrap_one_of(w, " -target --target ");
 		return i + 2;
+	}
 	if (w[0] == '-' && w[1]) {
 		wrap_note_option(f, w);
 		return i + 1;
 	}
 	f->nr_inputs++;
 	f->nr_sources += f->language || is_source(w);
+	if (!f->wide && f->setup->family == WRAP_CLANG && (f->language || is_source(w)) &&
+	    source_has_wide_vectors(w))
+		f->wide = w;
 	return i + 1;
 }
 
@@ -132,8 +148,9 @@ static int wrap_note_command(struct command_facts *f, char *const *args, size_t 
  * Add the options for instrumentation.  Only the compiler proper gets -fsanitize=thread: its driver
  * would link ThreadSanitizer's own runtime, which silently takes precedence.
  */
-static void wrap_instrument(const struct wrap_setup *setup, struct words *out)
+static void wrap_instrument(const struct command_facts *s, struct words *out)
 {
+	const struct wrap_setup *setup = s->setup;
 	static const char *const passes[] = { "-tsan-instrument-func-entry-exit=0",
 					      "-tsan-compound-read-before-write=1",
 					      "-tsan-distinguish-volatile=1", NULL };
@@ -146,6 +163,9 @@ static void wrap_instrument(const struct wrap_setup *setup, struct words *out)
 			words_add(out, "-mllvm");
 			words_add(out, passes[i]);
 		}
+		/* clang reports no access of more than 16 bytes: no larger vectors of loops. */
+		if (IS_X86 && !s->is_for_another)
+			words_add(out, "-mprefer-vector-width=128");
 	} else {
 		words_add(out, "-specs");
 		words_join(out, setup->libdir, "/cacheray.specs");
@@ -241,7 +261,7 @@ static void link_remarks(const struct command_facts *s, struct words *remarks)
 static void wrap_add_words(const struct command_facts *s, struct words *out)
 {
 	if (!s->links || s->nr_sources)
-		wrap_instrument(s->setup, out);
+		wrap_instrument(s, out);
 	/* With LTO, gcc compiles again when it links, without the instrumentation. */
 	if (s->setup->family == WRAP_GCC)
 		words_add(out, "-fno-lto");
@@ -265,6 +285,12 @@ int wrap_make(const struct wrap_setup *setup, char *const *args, size_t nr, stru
 			wrap_add_words(&s, &plan->command);
 		if (!s.asks && s.links)
 			link_remarks(&s, &plan->remarks);
+		if (!s.asks && s.wide)
+			words_join(&plan->remarks,
+				   "clang does not report accesses of vectors of 32 and 64 bytes, "
+				   "which "
+				   "gcc does: they are missing in the trace of ",
+				   s.wide);
 		if (plan->command.failed || plan->remarks.failed)
 			rc = err_set(err, -ENOMEM, "no memory");
 	}
