@@ -4,7 +4,11 @@
 
 #include "sys.h"
 
-#define HURRY_LEVEL (-3)
+/*
+ * While the program waits.  Blocks that are not compressed at all made traces 3 to 100 times as
+ * large, and writing them took as long.
+ */
+#define HURRY_LEVEL (-1)
 
 struct cray_maker *cray_maker_new(int level, const struct cray_zstd *zstd)
 {
@@ -22,29 +26,14 @@ void cray_maker_free(struct cray_maker *m)
 	crt_memory_free(m, sizeof(*m));
 }
 
-/*
- * While the program waits, compress only large blocks, and blocks of mostly equal symbols, which
- * compress in almost no time.  The samples are not evenly spaced: a loop of the program can have
- * the same period, and all its exceptions would be sampled.
- */
-static bool maker_is_worth_it(const struct cray_pack *p, size_t plain)
-{
-	size_t symbols = (size_t)(p->symbol - p->symbols), zeros = 0;
-	uint32_t i;
-
-	for (i = 0; i < 64; i++)
-		zeros += p->symbols[(uint64_t)(i * UINT32_C(0x9E3779B1)) * symbols >> 32] == 0;
-	return zeros >= 56 || plain > p->nr_accesses + p->nr_accesses / 2;
-}
-
 void cray_maker_finish(struct cray_maker *m, struct cray_pack *p, bool hurry)
 {
 	m->plain_size = m->stored_size = cray_pack_finish(p, m->plain, &m->head);
 	m->stored = m->plain;
 	m->codec = CRAY_CODEC_NONE;
 	m->block_level = m->level;
-	if (hurry && m->level)
-		m->block_level = maker_is_worth_it(p, m->plain_size) ? HURRY_LEVEL : 0;
+	if (hurry && m->level > HURRY_LEVEL)
+		m->block_level = m->level ? HURRY_LEVEL : 0;
 }
 
 static void maker_compress(struct cray_maker *m, int level)

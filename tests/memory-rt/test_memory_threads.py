@@ -38,6 +38,20 @@ def threads_that_come_and_go_share_the_slots(dir, cc, _cxx):
 
 
 @each_family
+def a_trace_that_a_program_writes_alone_is_as_small(dir, cc, _cxx):
+    program = compile(dir, "quicksort.c", cc)
+    size = {}
+    # The program is faster than the compression, so that it waits for room.
+    for under, options in ((alone, "buffer=256K"), (collected, ())):
+        trace = os.path.join(dir, f"{cc}-{under.__name__}")
+        under(program, 300000, trace=trace, options=options)
+        equal(check(trace)["lost"], 0, "lost")
+        size[under] = os.path.getsize(trace)
+    if size[alone] > 1.5 * size[collected]:
+        raise AssertionError(f"{size[alone]} bytes alone, {size[collected]} with the collector")
+
+
+@each_family
 def any_number_of_short_threads_is_recorded_whole(dir, cc, _cxx):
     program = compile(dir, "short_threads.c", cc)
     # More at a time than there are slots in a machine with little shared memory.
