@@ -4,10 +4,7 @@
 
 #include "sys.h"
 
-/*
- * While the program waits.  Blocks that are not compressed at all made traces 3 to 100 times as
- * large, and writing them took as long.
- */
+/* While the program waits.  Without compression, traces are 3 to 100 times as large. */
 #define HURRY_LEVEL (-1)
 
 struct cray_maker *cray_maker_new(int level, const struct cray_zstd *zstd)

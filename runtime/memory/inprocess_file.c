@@ -9,7 +9,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,6 +60,62 @@ static bool own_trace_is_there(const char *path)
 	return fact.key == CRAY_FACT_PID && pid == crt_pid();
 }
 
+static bool trace_has_magic(int fd)
+{
+	char magic[8];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       __builtin_memcmp(magic, CRAY_MAGIC, sizeof(magic)) == 0;
+}
+
+static bool trace_has_name(int fd, const char *path)
+{
+	struct stat a, b;
+
+	return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* Keep an earlier trace as PATH.old, as the collector does.  False: it cannot be renamed. */
+static bool trace_keep_old(const char *path)
+{
+	char old[CRT_PATH_MAX + 80];
+	struct crt_text t;
+
+	crt_text_init(&t, old, sizeof(old));
+	crt_text_add(&t, path);
+	crt_text_add(&t, ".old");
+	return t.at < t.end && rename(path, old) == 0;
+}
+
+/*
+ * Open @path, empty and locked as long as the program writes it.  -EWOULDBLOCK: another process
+ * writes it; or another negative errno.  A pipe or device is opened as it is.
+ */
+static int trace_take(const char *path)
+{
+	struct stat st;
+	int fd, i;
+
+	for (i = 0; i < 100; i++) {
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+		if (fd < 0)
+			return -errno;
+		if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+			return fd;
+		if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+			close(fd);
+			return -EWOULDBLOCK;
+		}
+		/* Another process may have renamed the file between the two calls. */
+		if (trace_has_name(fd, path) && (!trace_has_magic(fd) || !trace_keep_old(path)) &&
+		    ftruncate(fd, 0) == 0)
+			return fd;
+		close(fd);
+	}
+	return -EBUSY;
+}
+
 int crt_open_trace(bool child)
 {
 	struct crt_session *s = &crt_session;
@@ -78,9 +136,17 @@ int crt_open_trace(bool child)
 		crt_text_add(&t, ".");
 		crt_text_number(&t, i);
 	}
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	fd = trace_take(path);
+	if (fd == -EWOULDBLOCK) {
+		crt_text_init(&t, path + n, sizeof(path) - n);
+		crt_text_add(&t, ".");
+		crt_text_number(&t, crt_pid());
+		crt_say("another program writes a trace of that name; this one is '", path, "'",
+			NULL);
+		fd = trace_take(path);
+	}
 	if (fd < 0)
-		crt_say("cannot open the trace '", path, "': ", strerror(errno), "; not tracing",
+		crt_say("cannot open the trace '", path, "': ", strerror(-fd), "; not tracing",
 			NULL);
 	return fd;
 }

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from rt import CLEAN, TOOL, alone, check, collected, compile, contains, each_family, equal, left_behind, live_file
-from rt import main, sizes, wait_until
+from rt import Skip, main, sizes, wait_until
 
 N = 1000
 
@@ -69,6 +69,29 @@ def _exit_and_exec_complete_the_trace(dir, cc, _cxx):
     collected(program, "exec", trace=os.path.join(dir, f"{cc}.run"))
     runs = glob.glob(os.path.join(dir, f"{cc}.run*"))
     equal(sorted(writes(t) for t in runs), [N, N], "writes before and after exec, collected")
+
+
+@each_family
+def two_programs_in_one_folder_have_a_trace_each(dir, cc, _cxx):
+    sleeper, other = compile(dir, "storm.c", cc), compile(dir, "threads.c", cc)
+    place = os.path.join(dir, f"two-{cc}")
+    os.mkdir(place)
+    first = subprocess.Popen([sleeper, "1500"], cwd=place, env=CLEAN, stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: os.path.exists(place + "/cacheray.trace"), "the trace of the first")
+    second = subprocess.Popen([other, "2", "1000"], cwd=place, env=CLEAN, stderr=subprocess.PIPE, text=True)
+    _, err = second.communicate(timeout=300)
+    equal(second.returncode, 0, err)
+    if first.poll() is not None:
+        raise Skip("the machine is too slow for two at a time")
+    contains(err, f"this one is 'cacheray.trace.{second.pid}'")
+    equal(sizes(check(f"{place}/cacheray.trace.{second.pid}"))[4][1], 2000, "writes of the second")
+    mine = int(first.communicate(timeout=300)[0].split()[0])
+    equal(sizes(check(place + "/cacheray.trace"))[4][1], mine, "writes of the first")
+    # One after the other: the earlier trace is kept.
+    p = subprocess.run([other, "2", "1000"], cwd=place, env=CLEAN, capture_output=True, text=True, check=True)
+    equal(p.stderr, "", "messages")
+    equal(sizes(check(place + "/cacheray.trace"))[4][1], 2000, "writes of the last")
+    equal(sizes(check(place + "/cacheray.trace.old"))[4][1], mine, "writes of the one before")
 
 
 @each_family
