@@ -20,7 +20,13 @@ static const struct opt options[] = {
 			       "only from TIME on; --to, --coro, --site, --kind"),
 	FILTER_EVENT_OPTS_SHORT(struct export_job, options.filter),
 	{ 0, "no-formula-guard", NULL, "do not put ' before text that begins with = + - @",
-	  OPT_FLAG(struct export_job, options.exact_text) },
+	  OPT_FLAG(struct export_job, options.exact_text), .is_rare = true },
+	{ 0, "slower-than", "SECONDS", "otlp: only waits of at least that time (default 0.001)",
+	  OPT_REAL(struct export_job, otlp.least_ns, 0, 1e6, 1e9),
+	  OPT_GIVEN(struct export_job, otlp.has_least), .is_rare = true },
+	{ 0, "per-site", "N", "otlp: the slowest waits of each site (default 10)",
+	  OPT_NUMBER(struct export_job, otlp.per_site, 1, OTLP_PER_SITE_MOST), .is_rare = true },
+	SHIP_LABEL_OPTS(struct export_job, otlp.labels, true),
 	{ 'q', "quiet", NULL, "no progress; a summary only if something is missing",
 	  OPT_FLAG(struct export_job, options.quiet) },
 	{ 0, "json", NULL, "print the summary as one JSON object on stderr",
@@ -41,9 +47,9 @@ static const struct opt options[] = {
 	{ 0, "mysql-socket", "PATH", "socket to use instead of host and port",
 	  OPT_TEXT(struct export_job, options.mysql_socket) },
 	{ 0, "pg-maintenance-db", "DB", "database to connect to for CREATE DATABASE (postgres)",
-	  OPT_TEXT(struct export_job, options.pg_maintenance_db) },
+	  OPT_TEXT(struct export_job, options.pg_maintenance_db), .is_rare = true },
 	{ 0, "pg-sslmode", "MODE", "sslmode of libpq: disable, require, ...",
-	  OPT_TEXT(struct export_job, options.pg_sslmode) },
+	  OPT_TEXT(struct export_job, options.pg_sslmode), .is_rare = true },
 	{ .name = NULL },
 };
 
@@ -66,7 +72,7 @@ const struct command command_export = {
 	.instrument = "coroutines",
 	.args = "KIND -i TRACE [-o FILE]",
 	.summary = "export a trace or recording to a database or another format",
-	.details = "KIND: csv sqlite mysql postgresql perfetto chrome jsonl ctf ct parquet schema\n"
+	.details = "KIND: csv sqlite mysql postgresql perfetto chrome jsonl ctf ct parquet otlp schema\n"
 		   "Exit status: 0 done; 1 failed, or something is missing; 2 usage.\n",
 	.opts = options,
 	.run = run_export,

@@ -89,7 +89,7 @@ static int export_usage(const struct export_job *job)
 	fputs("hint: formats:", stderr);
 	for (i = 0; sinks[i]; i++)
 		fprintf(stderr, " %s,", sinks[i]->name);
-	fputs(" schema\n", stderr);
+	fputs(" otlp, schema\n", stderr);
 	return EXIT_USAGE;
 }
 
@@ -139,19 +139,23 @@ static void forget_empty(struct export_options *o)
 int export_job_run(struct export_job *job)
 {
 	const struct sink *sink = job->kind ? sink_find(job->kind) : NULL;
+	bool is_otlp;
 
 	if (!job->command)
 		job->command = "export";
 	forget_empty(&job->options);
 	if (job->kind && !strcmp(job->kind, "schema"))
 		return export_schema(job);
-	if (!sink)
+	is_otlp = job->kind && !strcmp(job->kind, "otlp");
+	if (!sink && !is_otlp)
 		return export_usage(job);
 	if (!job->options.trace) {
 		message_print(job->command, "missing argument -i TRACE");
 		fprintf(stderr, "hint: corotracer export %s -i trace.jsonl\n", job->kind);
 		return EXIT_USAGE;
 	}
+	if (is_otlp)
+		return export_otlp(job);
 	if (export_is_frames(job->options.trace))
 		return export_frames(job, sink);
 	return export_trace(job, sink);

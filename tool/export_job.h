@@ -6,11 +6,13 @@
 #include "base/printer.h"
 #include "cmd.h"
 #include "export/export.h"
+#include "export_otlp.h"
 
 struct export_job {
 	const char *command; /* for messages; NULL: export, "": the existing coroTracer's flags */
 	const char *kind;    /* NULL: not given */
 	struct export_options options;
+	struct otlp_options otlp;
 	bool json;
 };
 
@@ -30,6 +32,9 @@ void export_print_output(struct printer *p, const struct export_job *job,
 
 /* Returns @status; an export that a signal ended ends the process by that signal. */
 int export_status(int status, const struct export_result *r);
+
+/* Slow waits and findings as spans of OpenTelemetry.  Returns the exit status. */
+int export_otlp(const struct export_job *job);
 
 /* Print the SQL of the tables; the operand is the name of a database, or NULL for all. */
 int export_schema(const struct export_job *job);

@@ -175,6 +175,16 @@ void proto_string(struct proto *p, uint32_t field, const char *text, size_t size
 	proto_put_bytes(p, text, size);
 }
 
+void proto_bytes(struct proto *p, uint32_t field, const void *bytes, size_t size)
+{
+	uint8_t *at = proto_room(p, TAG_MAX + VARINT_MAX);
+
+	if (!at)
+		return;
+	proto_is_full(p, put_varint(put_tag(at, field, DELIMITED), size));
+	proto_put_bytes(p, bytes, size);
+}
+
 /* ---- messages ------------------------------------------------------------ */
 
 void proto_begin(struct proto *p, uint32_t field)

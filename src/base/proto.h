@@ -39,6 +39,7 @@ void proto_i64(struct proto *p, uint32_t field, int64_t value); /* int32, int64:
 void proto_fixed64(struct proto *p, uint32_t field, uint64_t value);
 void proto_double(struct proto *p, uint32_t field, double value);
 void proto_string(struct proto *p, uint32_t field, const char *text, size_t size);
+void proto_bytes(struct proto *p, uint32_t field, const void *bytes, size_t size);
 
 /* Begin and end a nested message as field @field. */
 void proto_begin(struct proto *p, uint32_t field);

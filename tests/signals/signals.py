@@ -69,7 +69,7 @@ class Written:
 
     def write(self, totals=None):
         self.lines.sort(key=lambda e: e["ts"])
-        kinds = [m for m in self.meta if m["type"] in ("birth", "wake", "end", "destroy", "context")]
+        kinds = [m for m in self.meta if "ts" in m]
         counts = {"complete": True, "written": len(self.lines), "collected": len(self.lines), "lost": 0,
                   "others_written": len(kinds), "others_collected": len(kinds), "others_lost": 0,
                   "end_ts": START + self.end, **(totals or {})}

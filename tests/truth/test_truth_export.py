@@ -65,6 +65,52 @@ def check_export(dir, kind, r, trace, *options):
     n.done()
 
 
+def waits_of(trace):
+    """(site, ns) of each wait: from a suspend to the next resume, end or destroy, or to the end of the trace."""
+    open_waits, waits = {}, []
+    for e in sorted(trace.events, key=lambda e: e["ts"]):
+        id = e.get("probe_id", e.get("id"))
+        if e["kind"] in ("suspend", "resume", "end", "destroy") and id in open_waits:
+            site, ts = open_waits.pop(id)
+            waits.append((site, e["ts"] - ts))
+        if e["kind"] == "suspend":
+            open_waits[id] = (e.get("site", 0), e["ts"])
+    return waits, open_waits
+
+
+@check
+def export_otlp_counts_waits(n, trace, least_ns, per_site, end_ts):
+    ended, still_open = waits_of(trace)
+    waits = ended + [(site, end_ts - ts) for site, ts in still_open.values()]
+    slow = collections.Counter(site for site, ns in waits if ns >= least_ns)
+    n.equal("waits", len(waits))
+    n.equal("waits_slow", sum(slow.values()))
+    n.equal("waits_exported", sum(min(count, per_site) for count in slow.values()))
+    n.equal("spans", n["waits_exported"] + n["findings"])
+
+
+@check
+def export_otlp_counts_findings(n, trace_path, output, elapsed_ns):
+    report = output_of("report", "--json", trace_path)
+    n.equal("findings", sum(f["confidence"] != "info" for f in report["findings"]))
+    n.equal("bytes", os.path.getsize(output))
+    n.equal_all("", {"requests": 0, "retries": 0, "rejected": 0})
+    n.within("duration_ns", 1, elapsed_ns)
+
+
+@test
+def an_export_of_spans_is_counted_exactly(dir):
+    r = TracedRun(dir)
+    trace, output, before = read_trace(r.trace), os.path.join(dir, "out.otlp"), now_ns()
+    n = Numbers("export otlp", output_of("export", "otlp", "--json", "-i", r.trace, "-o", output, "--slower-than", "0.00001", "--per-site", "30",
+                                         stream="stderr"))
+    with open(r.trace + ".meta", encoding="utf-8") as f:
+        end_ts = next(m["end_ts"] for m in map(json.loads, f) if m["type"] == "totals")
+    export_otlp_counts_waits(n, trace, 10_000, 30, end_ts)
+    export_otlp_counts_findings(n, r.trace, output, now_ns() - before)
+    n.done()
+
+
 @check
 def merge_counts_what_it_wrote(n, output, traces, runs, elapsed_ns):
     merged = read_trace(output)
