@@ -170,7 +170,7 @@ class World:
             self.events.append(e.ts)
         if e.kind == "wake":
             self.wakes.append(e.ts)
-        if e.kind in RESOURCE_KINDS:
+        if e.kind in RESOURCE_KINDS or e.kind == "context":
             return
         key = (e.id, e.station)
         co = self.present.get((e.id, NO_STATION) if e.kind == "wake" else key)
