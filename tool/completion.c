@@ -202,7 +202,8 @@ static void completion_offer_operands(struct completion *c, const struct command
 	} else if (cmd == &command_export && !before) {
 		for (i = 0; sinks[i]; i++)
 			completion_offer(c, 0, sinks[i]->name, "");
-		completion_offer(c, 0, "schema", "");
+		completion_offer(c, 0, "otlp", "spans of OpenTelemetry");
+		completion_offer(c, 0, "schema", "the SQL of the tables");
 	} else if (*cmd->args) {
 		c->rest = cmd->starts_program ? "program" : "files";
 	}
