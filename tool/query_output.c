@@ -9,7 +9,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/fmt_double.h"
 #include "base/text.h"
 
 /* Number of rows that are looked at before the first one is printed. */
@@ -360,7 +359,6 @@ static int query_print_row(void *to, const struct cell *cells, size_t nr, struct
 
 struct query_output query_print_begin(struct query_print *p)
 {
-	fmt_double_init(); /* for CSV */
 	return (struct query_output){ .to = p,
 				      .begin = query_print_columns,
 				      .row = query_print_row };

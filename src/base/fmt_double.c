@@ -5,10 +5,11 @@
  * The method is Schubfach (R. Giulietti, "The Schubfach way to render doubles"): scale the number
  * and the ends of its rounding interval by a power of ten so that the interval holds one or two
  * candidates.  Each scaling is one 64 x 128 bit product, rounded to odd so that comparisons stay
- * correct.  The 128-bit powers of ten are computed once, from exact big integers.
+ * correct.  The 128-bit powers of ten are computed at the first call, from exact big integers.
  */
 #include "base/fmt_double.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct pow10 {
 };
 
 static struct pow10 powers[POW_MAX - POW_MIN + 1];
-static bool powers_ready;
+static pthread_once_t powers_once = PTHREAD_ONCE_INIT;
 
 /* ---- powers of ten ------------------------------------------------------- */
 
@@ -91,13 +92,11 @@ static void over_5(struct big *b)
 	}
 }
 
-void fmt_double_init(void)
+static void powers_make(void)
 {
 	struct big b = { { 1 } };
 	int k;
 
-	if (powers_ready)
-		return;
 	/* 5^k and 10^k have the same significant bits: they differ by a power of two. */
 	for (k = 0; k <= POW_MAX; k++) {
 		powers[k - POW_MIN] = top_bits(&b, false);
@@ -109,7 +108,6 @@ void fmt_double_init(void)
 		over_5(&b);
 		powers[k - POW_MIN] = top_bits(&b, true);
 	}
-	powers_ready = true;
 }
 
 /* ---- digits -------------------------------------------------------------- */
@@ -154,13 +152,15 @@ static struct decimal fmt_shortest(uint64_t c, int q, bool irregular)
 	int k = irregular ? floor_log10_three_quarters_pow2(q) : floor_log10_pow2(q);
 	int h = q + floor_log2_pow10(-k) + 1;
 	const struct pow10 *g = &powers[-k - POW_MIN];
-	uint64_t odd = c & 1;
-	uint64_t lower = round_to_odd(g, (4 * c - 2 + irregular) << h) + odd;
-	uint64_t value = round_to_odd(g, (4 * c) << h);
-	uint64_t upper = round_to_odd(g, (4 * c + 2) << h) - odd;
-	uint64_t s = value / 4, tens = s / 10;
+	uint64_t odd = c & 1, lower, value, upper, s, tens;
 	bool down, up;
 
+	pthread_once(&powers_once, powers_make);
+	lower = round_to_odd(g, (4 * c - 2 + irregular) << h) + odd;
+	value = round_to_odd(g, (4 * c) << h);
+	upper = round_to_odd(g, (4 * c + 2) << h) - odd;
+	s = value / 4;
+	tens = s / 10;
 	if (s >= 10) {
 		down = lower <= 40 * tens;
 		up = 40 * tens + 40 <= upper;

@@ -10,13 +10,7 @@
 /* Size for any number, including the bytes that the formatters write past the end (fmt.h). */
 #define FMT_DOUBLE_MAX 40
 
-/*
- * Call before the first number; calling again is harmless.  Must not run while another thread
- * formats.
- */
-void fmt_double_init(void);
-
-/* @v must be finite.  Not terminated.  Returns the end. */
+/* @v must be finite.  Not terminated.  Returns the end.  Any thread may call it. */
 char *fmt_double(char *p, double v);
 char *fmt_float(char *p, float v);
 

@@ -6,6 +6,7 @@
  * precision for the fewest digits that do.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/fmt_double.h"
@@ -159,10 +160,33 @@ static void short_decimals(void)
 		check_double((double)(roll() % 100000000) / pow(10, (int)(roll() % 9)));
 }
 
+/* Before all others: the first numbers of a process, in several threads at once. */
+static void *format_first(void *arg)
+{
+	char text[FMT_DOUBLE_MAX];
+
+	(void)arg;
+	*fmt_double(text, 0.1) = '\0';
+	CHECK_STR(text, "0.1");
+	*fmt_float(text, 2.5e-7f) = '\0';
+	CHECK_STR(text, "2.5e-07");
+	return NULL;
+}
+
+static void the_first_numbers_may_come_from_several_threads(void)
+{
+	pthread_t threads[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		CHECK(pthread_create(&threads[i], NULL, format_first, NULL) == 0);
+	for (i = 0; i < 4; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
 int main(void)
 {
-	fmt_double_init();
-	fmt_double_init();
+	RUN(the_first_numbers_may_come_from_several_threads);
 	RUN(writes_what_people_expect);
 	RUN(every_power_of_two_and_ten_and_its_neighbours);
 	RUN(random_bits);

@@ -194,7 +194,6 @@ int row_plan_init(struct row_plan *p, const struct desc *d, unsigned type,
 {
 	int rc;
 
-	fmt_double_init();
 	memset(p, 0, sizeof(*p));
 	p->frame = &d->frames[type];
 	p->micro = d->time == DESC_TIMEVAL;
