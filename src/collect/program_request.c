@@ -278,6 +278,16 @@ static void request_look_at(struct program_request *p, struct request_block *b, 
 	}
 }
 
+/* By what the blocks say; @pending, @attached, @left: their number. */
+static enum request_state request_judge(unsigned pending, unsigned attached, unsigned left)
+{
+	if (attached)
+		return REQUEST_ATTACHED;
+	if (left)
+		return REQUEST_LEFT;
+	return pending ? REQUEST_PENDING : REQUEST_FAILED;
+}
+
 enum request_state request_look(struct program_request *p)
 {
 	unsigned pending = 0, attached = 0, left = 0, gone = 0;
@@ -289,13 +299,12 @@ enum request_state request_look(struct program_request *p)
 		return REQUEST_REPLACED;
 	for (i = 0; i < p->nr_blocks; i++)
 		request_look_at(p, &p->blocks[i], &pending, &attached, &left, &gone);
-	if (attached)
-		return REQUEST_ATTACHED;
-	if (gone == p->nr_blocks)
-		return target_alive(&p->target) ? REQUEST_REPLACED : REQUEST_ENDED;
-	if (left)
-		return REQUEST_LEFT;
-	return pending ? REQUEST_PENDING : REQUEST_FAILED;
+	if (gone < p->nr_blocks)
+		return p->seen = request_judge(pending, attached, left);
+	/* Blocks that cannot be read say nothing new until it has ended. */
+	if (target_is_leaving(&p->target))
+		return target_alive(&p->target) ? p->seen : REQUEST_ENDED;
+	return target_alive(&p->target) ? REQUEST_REPLACED : REQUEST_ENDED;
 }
 
 int request_explain(const struct program_request *p, struct err *err)

@@ -42,7 +42,8 @@ struct program_request {
 	struct file_owner owner;
 	struct request_block blocks[REQUEST_BLOCKS];
 	size_t nr_blocks;
-	bool has_waited; /* the first look found it pending */
+	bool has_waited;         /* the first look found it pending */
+	enum request_state seen; /* by the last look that could read the blocks */
 };
 
 /* 1 if @block, a copy from a program, can be one. */

@@ -243,6 +243,11 @@ static size_t read_auxv(pid_t pid, uint8_t *buf)
 	return got > 0 ? (size_t)got : 0;
 }
 
+bool target_is_leaving(const struct target *t)
+{
+	return is_kernel_thread_or_zombie(t->pid);
+}
+
 bool target_replaced(const struct target *t)
 {
 	uint8_t now[TARGET_AUXV_MAX];

@@ -36,6 +36,12 @@ void target_close(struct target *t);
 /* False once the process is dead, a zombie included. */
 bool target_alive(const struct target *t);
 
+/*
+ * True if the main thread has no memory any more: the process is ending, which takes a while if it
+ * has much memory, or its main thread has ended before the others.
+ */
+bool target_is_leaving(const struct target *t);
+
 /* True if the process has executed another program since target_open(): its memory is new. */
 bool target_replaced(const struct target *t);
 

@@ -128,6 +128,24 @@ static void command_fork(void)
 	fflush(stdout);
 }
 
+static void *end_at_the_end_of_input(void *arg)
+{
+	(void)arg;
+	while (next_command())
+		;
+	end_all();
+	exit(0);
+}
+
+/* The main thread ends before the others: the kernel shows no memory of the process then. */
+static void command_leave(void)
+{
+	pthread_t other;
+
+	pthread_create(&other, NULL, end_at_the_end_of_input, NULL);
+	pthread_exit(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	int command;
@@ -144,6 +162,8 @@ int main(int argc, char **argv)
 	while ((command = next_command()) != 0) {
 		if (command == 'f')
 			command_fork();
+		if (command == 'l')
+			command_leave();
 		if (command == 'x')
 			execl("/bin/sleep", "sleep", "5", (char *)NULL);
 	}

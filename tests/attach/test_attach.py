@@ -381,6 +381,26 @@ if LANGUAGE == "c":
         p.kill()
 
     @test
+    def a_program_without_its_main_thread_is_traced_to_its_end(dir):
+        """A process that is ending looks the same for a while: it has not executed another program."""
+        p = Program()
+        c = Collector(p, dir)
+        c.wait_for_events(100)
+        p.say("l")
+
+        def has_left():
+            with open(f"/proc/{p.pid}/stat", encoding="utf-8", errors="replace") as f:
+                return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+        wait_until(has_left, "the end of the main thread")
+        size = os.path.getsize(c.trace)
+        time.sleep(0.2)  # the collector looks at the program, and sees that
+        c.wait_for_events(size // 100 + 1000)
+        counts = p.end()
+        r = c.result()
+        equal((r.status, r.summary["replaced"], r.summary["detached"]), (0, False, False), "status, replaced, detached")
+        no_gaps(r, counts)
+
+    @test
     def what_cannot_be_traced_is_said(dir):
         sleeper = popen("sleep", "20")
         for pid, text in ((sleeper.pid, "contains no corotracer SDK"), (4194300, "there is no process 4194300")):
