@@ -160,7 +160,7 @@ enum {
 	CRAY_GAP_CAP = 3,    /* the size cap was reached */
 	CRAY_GAP_DISK = 4,   /* the file could not be written */
 	CRAY_GAP_BROKEN = 5, /* the buffer was corrupt: incomplete or overwritten by the program */
-	CRAY_GAP_NESTED = 6, /* in a signal handler that interrupted the recorder */
+	CRAY_GAP_NESTED = 6, /* in a signal handler; recorders of this version lose none there */
 	/* From 16 on: left out on purpose. */
 	CRAY_GAP_SAMPLED = 16,  /* between two bursts */
 	CRAY_GAP_FILTERED = 17, /* outside the requested regions */

@@ -87,7 +87,6 @@ static void slot_fill(struct crw_slot *s)
 	s->sealed = 0;
 	s->waiting = 0;
 	s->lost_full = 0;
-	s->lost_nested = 0;
 	s->left_sampled = 0;
 	s->left_filtered = 0;
 	__builtin_memset(s->name, 0, sizeof(s->name));

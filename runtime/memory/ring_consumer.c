@@ -148,8 +148,6 @@ static void consumer_count_untold(const struct crw_consumer *c, const struct crw
 		if (count)
 			cray_writer_lost(s->file, s->job.thread, causes[i], count);
 	}
-	if (last.lost_nested)
-		cray_writer_lost(s->file, s->job.thread, CRAY_GAP_NESTED, last.lost_nested);
 }
 
 void crw_consumer_count_lost(struct crw_consumer *c)

@@ -141,7 +141,6 @@ void crw_slot_look(const struct crw_region *r, uint32_t index, struct crw_slot_v
 	out->start_ns = __atomic_load_n(&s->start_ns, __ATOMIC_RELAXED);
 	out->end_ns = __atomic_load_n(&s->end_ns, __ATOMIC_RELAXED);
 	out->lost_full = __atomic_load_n(&s->lost_full, __ATOMIC_RELAXED);
-	out->lost_nested = __atomic_load_n(&s->lost_nested, __ATOMIC_RELAXED);
 	out->left_sampled = __atomic_load_n(&s->left_sampled, __ATOMIC_RELAXED);
 	out->left_filtered = __atomic_load_n(&s->left_filtered, __ATOMIC_RELAXED);
 	for (i = 0; i < sizeof(s->name); i++)

@@ -66,7 +66,6 @@ struct crw_slot_view {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t lost_full;
-	uint64_t lost_nested;
 	uint64_t left_sampled;
 	uint64_t left_filtered;
 	char name[17]; /* always with a NUL */

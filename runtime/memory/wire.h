@@ -154,7 +154,7 @@ struct crw_slot {
 	uint32_t waiting; /* [shared] 1: the thread sleeps for room (mem-D) */
 	uint32_t reserved0;
 	uint64_t lost_full;     /* [shared] accesses lost: ring full.  Also in gap units */
-	uint64_t lost_nested;   /* [shared] accesses of a handler that interrupted the recorder */
+	uint64_t reserved3;     /* 0 */
 	char name[16];          /* thread name, updated at its end; may lack a NUL */
 	uint64_t left_sampled;  /* [shared] accesses between bursts; most are in gap units */
 	uint64_t left_filtered; /* [shared] accesses outside the requested regions */
