@@ -18,9 +18,11 @@
 #define RING_PAGES                                                                     \
 	128u /* of data: with the head page, what an ordinary user may lock by default \
 	      */
-#define RING_LEAST  8u
-#define THREADS_MAX 16384u /* events of a running process: threads times processors */
-#define LISTS_MOST  16     /* looks at the list of threads, which may grow meanwhile */
+#define RING_LEAST 8u
+/* With wake-ups, which are those of the whole machine: only a privileged user may record them. */
+#define RING_PAGES_WAKES 512u
+#define THREADS_MAX      16384u /* events of a running process: threads times processors */
+#define LISTS_MOST       16     /* looks at the list of threads, which may grow meanwhile */
 
 #ifndef PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
 #define PERF_RECORD_MISC_SWITCH_OUT_PREEMPT (1 << 14)
@@ -74,13 +76,13 @@ static void explain_event(int why, struct err *err)
 		err_hint(err, "raise the limit of open files (ulimit -n)");
 }
 
-static int ring_map(struct switch_ring *r)
+static int ring_map(struct switch_ring *r, size_t pages)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *map = MAP_FAILED;
 
 	/* The pages of all rings of a user are limited. */
-	for (pages = RING_PAGES; pages >= RING_LEAST && map == MAP_FAILED; pages /= 2) {
+	for (; pages >= RING_LEAST && map == MAP_FAILED; pages /= 2) {
 		r->map_size = (pages + 1) * page;
 		r->mask = pages * page - 1;
 		map = mmap(NULL, r->map_size, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
@@ -91,7 +93,7 @@ static int ring_map(struct switch_ring *r)
 	return 0;
 }
 
-static int ring_open(struct switch_ring *r, pid_t tid, unsigned cpu, bool on_exec)
+static int ring_open(struct switch_ring *r, pid_t tid, unsigned cpu, bool on_exec, size_t pages)
 {
 	int rc;
 
@@ -100,7 +102,7 @@ static int ring_open(struct switch_ring *r, pid_t tid, unsigned cpu, bool on_exe
 		return -errno;
 	r->cpu = cpu;
 	r->last_ts = clock_now_ns();
-	rc = ring_map(r);
+	rc = ring_map(r, pages);
 	if (rc < 0) {
 		close(r->fd);
 		r->fd = -1;
@@ -160,7 +162,8 @@ static bool rings_open(struct switch_records *s, pid_t tid, bool on_exec, struct
 	if (!s->rings)
 		return err_set(err, -ENOMEM, "no memory for context switches"), false;
 	for (cpu = 0; cpu < nr; cpu++) {
-		rc = ring_open(&s->rings[s->nr_rings], tid, (unsigned)cpu, on_exec);
+		rc = ring_open(&s->rings[s->nr_rings], tid, (unsigned)cpu, on_exec,
+			       s->waking.number ? RING_PAGES_WAKES : RING_PAGES);
 		if (rc == 0)
 			wakes_add(s, &s->rings[s->nr_rings++]);
 		else if (rc != -ENODEV && rc != -ENXIO)
