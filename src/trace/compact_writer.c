@@ -439,19 +439,25 @@ static void compact_put_totals(struct compact_writer *w, const struct trace_item
 	w->facts_error = compact_write_facts(w);
 }
 
+static void compact_put_run(struct compact_writer *w, const struct trace_item *fact)
+{
+	struct trace_item run = *fact;
+
+	run.run.format = SIDECAR_FORMAT;
+	compact_add_fact(w, &run);
+	compact_write_all(w); /* on disk if the collector is killed */
+}
+
 static void compact_put_fact(struct trace_writer *tw, const struct trace_item *fact)
 {
 	struct compact_writer *w = compact_writer_of(tw);
-	struct trace_item run = *fact;
 
 	switch (fact->type) {
 	case TRACE_ITEM_GAP:
 		compact_put_gap(w, &fact->gap);
 		break;
 	case TRACE_ITEM_RUN:
-		run.run.format = SIDECAR_FORMAT;
-		compact_add_fact(w, &run);
-		compact_write_all(w); /* on disk if the collector is killed */
+		compact_put_run(w, fact);
 		break;
 	case TRACE_ITEM_TOTALS:
 		compact_put_totals(w, fact);
