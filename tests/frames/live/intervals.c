@@ -6,10 +6,10 @@
  *	intervals_BUFFER move		every other interval ends in a second thread
  *	intervals_BUFFER fresh		every interval in a thread of its own
  *
- * Until SIGTERM.  Between start and end it uses BURN_NS of processor time, by its own clock; wall is
- * the time around the counters, in nanoseconds.
- * The set-up calls of generated code take 20 ms each here, and at the end it prints when they
- * happened, as {"windows": [[thread, call, from, to], ...]}.
+ * Until SIGTERM.  Between start and end it uses BURN_NS of processor time, by its own clock; wall
+ *is the time around the counters, in nanoseconds. The set-up calls of generated code take 20 ms
+ *each here, and at the end it prints when they happened, as {"windows": [[thread, call, from, to],
+ *...]}.
  */
 #include <dlfcn.h>
 #include <pthread.h>
