@@ -28,29 +28,35 @@ enum event_column {
 };
 
 static const struct query_column event_rows_columns[NR_EVENT_COLUMNS] = {
-	[EVENT_PROBE_ID] = { "probe_id", COLUMN_ID, QUERY_PUSH_COROUTINE, false },
-	[EVENT_TID] = { "tid", COLUMN_U64, QUERY_PUSH_NONE, false },
-	[EVENT_ADDR] = { "addr", COLUMN_ADDR, QUERY_PUSH_NONE, false },
-	[EVENT_SEQ] = { "seq", COLUMN_U64, QUERY_PUSH_NONE, false },
-	[EVENT_IS_ACTIVE] = { "is_active", COLUMN_BOOL, QUERY_PUSH_ACTIVE, false },
-	[EVENT_TS] = { "ts", COLUMN_U64, QUERY_PUSH_TIME, false },
-	[EVENT_KIND] = { "kind", COLUMN_TEXT, QUERY_PUSH_KIND, false },
-	[EVENT_STATION] = { "station", COLUMN_U64, QUERY_PUSH_NONE, false },
-	[EVENT_SITE] = { "site", COLUMN_U64, QUERY_PUSH_SITE, false },
-	[EVENT_REASON] = { "reason", COLUMN_TEXT, QUERY_PUSH_NONE, false },
-	[EVENT_RESOURCE] = { "resource", COLUMN_ID, QUERY_PUSH_NONE, false },
-	[EVENT_PEER] = { "peer", COLUMN_ID, QUERY_PUSH_NONE, false },
-	[EVENT_FLAGS] = { "flags", COLUMN_TEXT, QUERY_PUSH_NONE, false },
-	[EVENT_PID] = { "pid", COLUMN_U64, QUERY_PUSH_NONE, false },
-	[EVENT_NAME] = { "name", COLUMN_TEXT, QUERY_PUSH_NONE, false },
-	[EVENT_RUN] = { "run", COLUMN_U64, QUERY_PUSH_NONE, true },
+	[EVENT_PROBE_ID] = { "probe_id", COLUMN_ID, QUERY_PUSH_COROUTINE, false, false },
+	[EVENT_TID] = { "tid", COLUMN_U64, QUERY_PUSH_NONE, false, false },
+	[EVENT_ADDR] = { "addr", COLUMN_ADDR, QUERY_PUSH_NONE, false, false },
+	[EVENT_SEQ] = { "seq", COLUMN_U64, QUERY_PUSH_NONE, false, false },
+	[EVENT_IS_ACTIVE] = { "is_active", COLUMN_BOOL, QUERY_PUSH_ACTIVE, false, false },
+	[EVENT_TS] = { "ts", COLUMN_U64, QUERY_PUSH_TIME, false, false },
+	[EVENT_KIND] = { "kind", COLUMN_TEXT, QUERY_PUSH_KIND, false, true },
+	[EVENT_STATION] = { "station", COLUMN_U64, QUERY_PUSH_NONE, false, false },
+	[EVENT_SITE] = { "site", COLUMN_U64, QUERY_PUSH_SITE, false, false },
+	[EVENT_REASON] = { "reason", COLUMN_TEXT, QUERY_PUSH_NONE, false, false },
+	[EVENT_RESOURCE] = { "resource", COLUMN_ID, QUERY_PUSH_NONE, false, false },
+	[EVENT_PEER] = { "peer", COLUMN_ID, QUERY_PUSH_NONE, false, false },
+	[EVENT_FLAGS] = { "flags", COLUMN_TEXT, QUERY_PUSH_NONE, false, true },
+	[EVENT_PID] = { "pid", COLUMN_U64, QUERY_PUSH_NONE, false, false },
+	[EVENT_NAME] = { "name", COLUMN_TEXT, QUERY_PUSH_NONE, false, false },
+	[EVENT_RUN] = { "run", COLUMN_U64, QUERY_PUSH_NONE, true, false },
 };
+
+/* Columns that a reader has without the rest of the event: see struct trace_filter. */
+#define EVENT_LIGHT                                                                    \
+	(1u << EVENT_TID | 1u << EVENT_IS_ACTIVE | 1u << EVENT_TS | 1u << EVENT_KIND | \
+	 1u << EVENT_RUN)
 
 struct event_rows {
 	struct query_rows rows; /* first member: cast to and from */
 	struct query_filter filter;
 	struct query_scan scan;
 	struct trace_item item;
+	struct cell kinds[NR_TRACE_KINDS]; /* their names */
 	char reason[16];
 	char context[TRACE_CONTEXT_TEXT];
 };
@@ -115,7 +121,7 @@ static void event_rows_cell(struct query_rows *rows, size_t column, struct cell 
 		*c = cell_u64(ev->ts);
 		break;
 	case EVENT_KIND:
-		*c = query_word(trace_kind_name(ev->kind));
+		*c = r->kinds[ev->kind];
 		break;
 	case EVENT_STATION:
 		*c = query_number(ev->station != TRACE_NO_STATION, ev->station);
@@ -166,6 +172,7 @@ static struct query_rows *event_rows_scan(struct query *q, const struct query_ta
 					  const struct query_want *want, struct err *err)
 {
 	struct event_rows *r = calloc(1, sizeof(*r));
+	unsigned kind;
 
 	(void)t;
 	if (!r || !query_filter_set(&r->filter, &q->trace, want)) {
@@ -174,6 +181,10 @@ static struct query_rows *event_rows_scan(struct query *q, const struct query_ta
 		return NULL;
 	}
 	r->rows.ops = &event_rows_ops;
+	for (kind = 0; kind < NR_TRACE_KINDS; kind++)
+		r->kinds[kind] = query_word(trace_kind_name(kind));
+	r->filter.filter.is_light = !(want->used & ~EVENT_LIGHT) && !want->has_coroutine &&
+				    !want->has_site;
 	if (query_scan_begin(&r->scan, q, &r->filter.filter, err) == 0)
 		return &r->rows;
 	event_rows_close(&r->rows);

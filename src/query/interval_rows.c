@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "query/query_table.h"
 #include "query/slice_switches.h"
@@ -46,34 +47,36 @@ enum interval_column {
 	NR_INTERVAL_COLUMNS,
 };
 
-#define INTERVAL_COMMON                                                               \
-	[INTERVAL_PROBE_ID] = { "probe_id", COLUMN_ID, QUERY_PUSH_COROUTINE, false }, \
-	[INTERVAL_FROM_TS] = { "from_ts", COLUMN_U64, QUERY_PUSH_TIME, false },       \
-	[INTERVAL_TO_TS] = { "to_ts", COLUMN_U64, QUERY_PUSH_END, false },            \
-	[INTERVAL_DURATION] = { "duration_ns", COLUMN_U64, QUERY_PUSH_NONE, false },  \
-	[INTERVAL_TID] = { "tid", COLUMN_U64, QUERY_PUSH_NONE, false },               \
-	[INTERVAL_SITE] = { "site", COLUMN_U64, QUERY_PUSH_SITE, false },             \
-	[INTERVAL_REASON] = { "reason", COLUMN_TEXT, QUERY_PUSH_NONE, false },        \
-	[INTERVAL_RESOURCE] = { "resource", COLUMN_ID, QUERY_PUSH_NONE, false },      \
-	[INTERVAL_ADDR] = { "addr", COLUMN_ADDR, QUERY_PUSH_NONE, false },            \
-	[INTERVAL_ENDED_BY] = { "ended_by", COLUMN_TEXT, QUERY_PUSH_NONE, false },    \
-	[INTERVAL_STATION] = { "station", COLUMN_U64, QUERY_PUSH_NONE, false }
+#define INTERVAL_COMMON                                                                      \
+	[INTERVAL_PROBE_ID] = { "probe_id", COLUMN_ID, QUERY_PUSH_COROUTINE, false, false }, \
+	[INTERVAL_FROM_TS] = { "from_ts", COLUMN_U64, QUERY_PUSH_TIME, false, false },       \
+	[INTERVAL_TO_TS] = { "to_ts", COLUMN_U64, QUERY_PUSH_END, false, false },            \
+	[INTERVAL_DURATION] = { "duration_ns", COLUMN_U64, QUERY_PUSH_NONE, false, false },  \
+	[INTERVAL_TID] = { "tid", COLUMN_U64, QUERY_PUSH_NONE, false, false },               \
+	[INTERVAL_SITE] = { "site", COLUMN_U64, QUERY_PUSH_SITE, false, false },             \
+	[INTERVAL_REASON] = { "reason", COLUMN_TEXT, QUERY_PUSH_NONE, false, false },        \
+	[INTERVAL_RESOURCE] = { "resource", COLUMN_ID, QUERY_PUSH_NONE, false, false },      \
+	[INTERVAL_ADDR] = { "addr", COLUMN_ADDR, QUERY_PUSH_NONE, false, false },            \
+	[INTERVAL_ENDED_BY] = { "ended_by", COLUMN_TEXT, QUERY_PUSH_NONE, false, true },     \
+	[INTERVAL_STATION] = { "station", COLUMN_U64, QUERY_PUSH_NONE, false, false }
 
 static const struct query_column wait_columns[NR_INTERVAL_COLUMNS] = {
 	INTERVAL_COMMON,
-	[INTERVAL_TO_TID] = { "to_tid", COLUMN_U64, QUERY_PUSH_NONE, false },
-	[INTERVAL_WOKEN_TS] = { "woken_ts", COLUMN_U64, QUERY_PUSH_NONE, false },
-	[INTERVAL_WAKER] = { "waker", COLUMN_ID, QUERY_PUSH_NONE, false },
+	[INTERVAL_TO_TID] = { "to_tid", COLUMN_U64, QUERY_PUSH_NONE, false, false },
+	[INTERVAL_WOKEN_TS] = { "woken_ts", COLUMN_U64, QUERY_PUSH_NONE, false, false },
+	[INTERVAL_WAKER] = { "waker", COLUMN_ID, QUERY_PUSH_NONE, false, false },
 };
 
 static const struct query_column slice_columns[NR_INTERVAL_COLUMNS] = {
 	INTERVAL_COMMON,
-	[INTERVAL_CPU] = { "cpu_ns", COLUMN_U64, QUERY_PUSH_NONE, false },
-	[INTERVAL_QUEUED] = { "queued_ns", COLUMN_U64, QUERY_PUSH_NONE, false },
-	[INTERVAL_BLOCKED] = { "blocked_ns", COLUMN_U64, QUERY_PUSH_NONE, false },
+	[INTERVAL_CPU] = { "cpu_ns", COLUMN_U64, QUERY_PUSH_NONE, false, false },
+	[INTERVAL_QUEUED] = { "queued_ns", COLUMN_U64, QUERY_PUSH_NONE, false, false },
+	[INTERVAL_BLOCKED] = { "blocked_ns", COLUMN_U64, QUERY_PUSH_NONE, false, false },
 };
 
 #define INTERVAL_LAST_THREE (1u << INTERVAL_TO_TID | 1u << INTERVAL_WOKEN_TS | 1u << INTERVAL_WAKER)
+
+#define INTERVAL_RECENT     256u
 
 /* An interval that has begun. */
 struct interval {
@@ -85,6 +88,7 @@ struct interval {
 	uint32_t site;
 	uint8_t reason;
 	bool has_resource, has_suspend;
+	bool is_open;
 	/* Of the end. */
 	bool has_ended;
 	uint64_t to_ts, to_tid;
@@ -97,8 +101,9 @@ struct interval_rows {
 	struct query_want want;
 	struct query_filter filter, lookup;
 	struct query_scan scan;
-	enum trace_kind begin; /* TRACE_SUSPEND: waits; TRACE_RESUME: slices */
-	struct coro_table open;
+	enum trace_kind begin;          /* TRACE_SUSPEND: waits; TRACE_RESUME: slices */
+	struct coro_table open;         /* coroutines with an interval that is open, or was */
+	size_t recent[INTERVAL_RECENT]; /* slots in it, by the number of the coroutine */
 	size_t nr_open;
 	size_t nr_behind; /* events behind the range */
 	size_t slot;      /* after the scan: the next open interval */
@@ -129,15 +134,33 @@ static bool interval_is_wanted(const struct interval_rows *r, const struct trace
 	       (r->begin == TRACE_RESUME || !r->want.has_site || ev->site == r->want.site);
 }
 
+/* The entry of the event's coroutine, with an open interval or not; NULL: it has none. */
+static struct interval *interval_find(struct interval_rows *r, const struct trace_event *ev)
+{
+	size_t *recent = &r->recent[ev->probe_id % INTERVAL_RECENT];
+	struct interval *i = *recent < r->open.room ? coro_table_at(&r->open, *recent) : NULL;
+
+	if (i && i->state.probe_id == ev->probe_id && i->state.station == ev->station)
+		return i;
+	i = coro_table_find(&r->open, ev->probe_id, ev->station);
+	if (i)
+		*recent = coro_table_slot(&r->open, i);
+	return i;
+}
+
 static int interval_begin(struct interval_rows *r, const struct trace_event *ev)
 {
 	struct interval *i;
 
 	if (!interval_is_wanted(r, ev))
 		return 0;
-	i = coro_table_enter(&r->open, ev->probe_id, ev->station);
+	i = interval_find(r, ev);
+	if (!i)
+		i = coro_table_enter(&r->open, ev->probe_id, ev->station);
 	if (!i)
 		return -ENOMEM;
+	memset((char *)i + sizeof(i->state), 0, sizeof(*i) - sizeof(i->state));
+	i->is_open = true;
 	i->from_ts = ev->ts;
 	i->tid = ev->tid;
 	if (r->begin == TRACE_SUSPEND)
@@ -158,7 +181,9 @@ static void interval_end(struct interval_rows *r, struct interval *i, const stru
 	r->row.ended_by = is_lost ? "lost" : trace_kind_name(ev->kind);
 	if (r->begin == TRACE_RESUME && ev->kind == TRACE_SUSPEND)
 		interval_set_suspend(&r->row, ev);
-	coro_table_remove(&r->open, i);
+	i->is_open = false;
+	if (!trace_is_transition(ev))
+		coro_table_remove(&r->open, i);
 	r->nr_open--;
 }
 
@@ -170,10 +195,12 @@ static bool interval_is_ending(const struct trace_event *ev)
 /* 1: an interval ended, and is in r->row; 0; or a negative errno. */
 static int interval_take(struct interval_rows *r, const struct trace_event *ev)
 {
-	struct interval *i = coro_table_find(&r->open, ev->probe_id, ev->station);
+	struct interval *i = interval_find(r, ev);
 	bool has_ended = false;
 	int rc = 0;
 
+	if (i && !i->is_open)
+		i = NULL;
 	if (i && ev->ts < i->from_ts)
 		return 0; /* out of order */
 	if (i && ev->kind == TRACE_WAKE && !i->woken_ts) {
@@ -269,8 +296,11 @@ static int interval_rows_rest(struct interval_rows *r, struct err *err)
 	const struct interval *i = NULL;
 	int rc = 0;
 
-	while (r->slot < r->open.room && !i)
+	while (r->slot < r->open.room && !i) {
 		i = coro_table_at(&r->open, r->slot++);
+		if (i && !i->is_open)
+			i = NULL;
+	}
 	if (!i)
 		return 0;
 	r->row = *i;
@@ -413,6 +443,8 @@ static struct query_rows *interval_rows_scan(struct query *q, const struct query
 	r->needs_switches = r->begin == TRACE_RESUME && want->used & INTERVAL_LAST_THREE;
 	events = interval_events(r);
 	query_filter_set(&r->filter, &q->trace, &events);
+	if (r->needs_switches)
+		r->filter.filter.unwanted_facts &= ~(1u << TRACE_ITEM_SWITCH);
 	if (query_scan_begin(&r->scan, q, &r->filter.filter, err) == 0)
 		return &r->rows;
 	interval_rows_close(&r->rows);

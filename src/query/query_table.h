@@ -42,6 +42,7 @@ struct query_column {
 	enum column_type type;
 	enum query_push push;
 	bool is_hidden; /* SELECT * leaves it out */
+	bool is_static; /* text that stays valid: SQLite makes no copy */
 };
 
 struct query_rows;

@@ -11,6 +11,12 @@
 #include "query/frame_views.h"
 #include "query/query_table.h"
 
+/* Facts that no scan of events needs. */
+#define QUERY_FACTS_APART                                                               \
+	(1u << TRACE_ITEM_MODULE | 1u << TRACE_ITEM_CPU | 1u << TRACE_ITEM_DESCRIPTOR | \
+	 1u << TRACE_ITEM_SWITCH | 1u << TRACE_ITEM_WAITING | 1u << TRACE_ITEM_FRAME |  \
+	 1u << TRACE_ITEM_MEMORY)
+
 /* No event has this kind. */
 const struct trace_filter query_no_events = { .kinds = 1u << 15, .has_start = true };
 
@@ -125,7 +131,8 @@ bool query_filter_set(struct query_filter *f, const struct query_trace *t,
 						.has_to = want->to_ts < UINT64_MAX,
 						.to_ns = want->to_ts,
 						.has_coroutine = want->has_coroutine,
-						.coroutine = want->coroutine } };
+						.coroutine = want->coroutine,
+						.unwanted_facts = QUERY_FACTS_APART } };
 	if (want->kinds != QUERY_ALL_KINDS)
 		f->filter.kinds = want->kinds;
 	return !want->has_site || query_filter_set_site(f, t, want->site);

@@ -3,8 +3,9 @@
  * query_vtab.c - the tables of a query as virtual tables of SQLite.
  *
  * When SQLite plans a statement, query_vtab_plan() accepts the conditions that a scan can use, and
- * notes them as two letters each in the plan's text: which column, which comparison.  When a scan
- * begins, query_vtab_filter() gets the values.  SQLite still checks every row.
+ * notes them as two letters each in the plan's text: which column, which comparison; before them,
+ * the columns of a GROUP BY.  When a scan begins, query_cursor_filter() gets the values.  SQLite
+ * still checks every row.
  */
 #include "query/query_vtab.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "query/grouped_rows.h"
 
 struct query_vtab {
 	sqlite3_vtab base; /* first member: cast to and from */
@@ -25,6 +27,7 @@ struct query_cursor {
 	struct query_rows *rows;  /* NULL: none */
 	bool is_at_end;
 	sqlite3_int64 number;
+	struct err err; /* not on the stack: a row is too cheap to clear it */
 };
 
 /* What a module gets when it is registered. */
@@ -108,7 +111,8 @@ static int query_vtab_disconnect(sqlite3_vtab *vtab)
 
 /* ---- plan ---------------------------------------------------------------------- */
 
-#define PLAN_TEXT_MAX 128 /* 64 conditions */
+#define PLAN_TEXT_MAX  128 /* 64 conditions */
+#define PLAN_KEYS_SIZE 8   /* the columns of GROUP BY, as bits in hexadecimal, come first */
 
 /* The letter of a comparison; 0: not for scans. */
 static char query_plan_comparison(unsigned char op)
@@ -182,12 +186,39 @@ static void query_plan_estimate(const struct query_vtab *v, sqlite3_index_info *
 	info->estimatedRows = 1 + (sqlite3_int64)(all * share);
 }
 
+/*
+ * The columns of a GROUP BY that rows are to be grouped by, as bits; 0: rows come as they are, and
+ * SQLite sorts them if it must.
+ */
+static uint32_t query_plan_groups(const struct query_vtab *v, sqlite3_index_info *info)
+{
+	uint32_t keys = 0;
+#if SQLITE_VERSION_NUMBER >= 3038000
+	int i;
+
+	if (!info->nOrderBy || sqlite3_vtab_distinct(info) != 1 || info->colUsed >> 30)
+		return 0;
+	for (i = 0; i < info->nOrderBy; i++) {
+		if (info->aOrderBy[i].iColumn < 0 || info->aOrderBy[i].iColumn >= 30)
+			return 0;
+		keys |= UINT32_C(1) << info->aOrderBy[i].iColumn;
+	}
+	if (!grouped_rows_can(v->query, v->table, keys, (uint32_t)info->colUsed))
+		return 0;
+#else
+	(void)v;
+	(void)info;
+#endif
+	return keys;
+}
+
 static int query_vtab_plan(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
 	const struct query_vtab *v = query_vtab_of(vtab);
 	char text[PLAN_TEXT_MAX + 1];
 	double share = 1;
 	size_t used = 0;
+	uint32_t keys;
 	int i;
 
 	for (i = 0; i < info->nConstraint && used < PLAN_TEXT_MAX; i++) {
@@ -209,7 +240,9 @@ static int query_vtab_plan(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		info->aConstraintUsage[i].argvIndex = (int)(used / 2);
 	}
 	text[used] = '\0';
-	info->idxStr = sqlite3_mprintf("%s", text);
+	keys = query_plan_groups(v, info);
+	info->orderByConsumed = keys != 0;
+	info->idxStr = sqlite3_mprintf("%08x%s", keys, text);
 	info->needToFreeIdxStr = 1;
 	info->idxNum = (int)((info->colUsed & 0x3fffffff) | (info->colUsed >> 30 ? 0x40000000 : 0));
 	query_plan_estimate(v, info, share);
@@ -361,12 +394,11 @@ static int query_cursor_close(sqlite3_vtab_cursor *cursor)
 static int query_cursor_next(sqlite3_vtab_cursor *cursor)
 {
 	struct query_cursor *c = query_cursor_of(cursor);
-	struct err err = { 0 };
-	int rc = c->rows->ops->next(c->rows, &err);
+	int rc = c->rows->ops->next(c->rows, &c->err);
 
 	c->number++;
 	if (rc < 0)
-		return query_vtab_failed(cursor->pVtab, &err);
+		return query_vtab_failed(cursor->pVtab, &c->err);
 	if (rc == 0)
 		query_cursor_end_scan(c);
 	return SQLITE_OK;
@@ -377,14 +409,20 @@ static int query_cursor_filter(sqlite3_vtab_cursor *cursor, int used, const char
 {
 	struct query_cursor *c = query_cursor_of(cursor);
 	const struct query_vtab *v = query_vtab_of(cursor->pVtab);
-	struct query_want want = query_want_from(used, plan, argc, argv);
+	struct query_want want = query_want_from(used, plan + PLAN_KEYS_SIZE, argc, argv);
+	char text[PLAN_KEYS_SIZE + 1] = "";
 	struct err err = { 0 };
+	uint32_t keys;
+
+	memcpy(text, plan, PLAN_KEYS_SIZE);
+	keys = (uint32_t)strtoul(text, NULL, 16);
 
 	query_cursor_end_scan(c);
 	c->number = 0;
 	if (want.nothing)
 		return SQLITE_OK;
-	c->rows = v->table->scan(v->query, v->table, &want, &err);
+	c->rows = keys ? grouped_rows_scan(v->query, v->table, &want, keys, &err)
+		       : v->table->scan(v->query, v->table, &want, &err);
 	if (!c->rows)
 		return query_vtab_failed(cursor->pVtab, &err);
 	c->is_at_end = false;
@@ -440,7 +478,10 @@ static int query_cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to,
 		sqlite3_result_double(to, cell.d);
 		break;
 	case CELL_TEXT:
-		sqlite3_result_text64(to, cell.text, cell.size, SQLITE_TRANSIENT, SQLITE_UTF8);
+		sqlite3_result_text64(to, cell.text, cell.size,
+				      t->columns[number].is_static ? SQLITE_STATIC
+								   : SQLITE_TRANSIENT,
+				      SQLITE_UTF8);
 		break;
 	case CELL_NULL:
 		sqlite3_result_null(to);

@@ -249,6 +249,22 @@ static bool compact_take_event(struct compact_decoder *d, struct trace_event *ev
 	return true;
 }
 
+/* The members that do not depend on other events; the rest is as in an empty event. */
+static bool compact_take_light(struct compact_decoder *d, struct trace_event *ev)
+{
+	unsigned kind = d->shape[d->at] & 15;
+	uint32_t thread = d->shape[d->at] >> 4 | (uint32_t)d->thread_high[d->at] << 4;
+
+	if (!compact_take_thread(d, thread) || !compact_take_time(d))
+		return false;
+	trace_event_init(ev);
+	ev->kind = (uint8_t)kind;
+	ev->is_active = kind == TRACE_RESUME;
+	ev->ts = d->model.ts;
+	ev->tid = d->model.threads[thread].tid;
+	return true;
+}
+
 static bool compact_take_gap(struct compact_decoder *d, const char **gap, size_t *size)
 {
 	struct compact_cursor *c = &d->cursors[COMPACT_GAPS];
@@ -270,7 +286,9 @@ enum compact_decoded compact_decode_next(struct compact_decoder *d, struct trace
 	if (d->at == d->items)
 		return COMPACT_DECODED_END;
 	is_gap = (d->shape[d->at] & 15) == COMPACT_KIND_GAP;
-	taken = is_gap ? compact_take_gap(d, gap, gap_size) : compact_take_event(d, ev);
+	taken = is_gap        ? compact_take_gap(d, gap, gap_size)
+		: d->is_light ? compact_take_light(d, ev)
+			      : compact_take_event(d, ev);
 	if (unlikely(!taken)) {
 		d->at = d->items;
 		return d->no_memory ? COMPACT_DECODED_NO_MEMORY : COMPACT_DECODED_DAMAGED;

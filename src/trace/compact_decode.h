@@ -23,6 +23,7 @@ struct compact_decoder {
 	const uint8_t *rest_low, *rest_high, *rest_end;
 	struct compact_cursor cursors[NR_COMPACT_COLUMNS];
 	bool no_memory;
+	bool is_light;  /* set by the caller: only kind, time and thread of an event are wanted */
 	uint8_t *zeros; /* for columns that were left out */
 	struct compact_model model;
 };

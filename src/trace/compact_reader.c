@@ -83,6 +83,8 @@ static bool compact_facts_are_needed(const struct compact_reader *r, const struc
 {
 	const struct trace_filter *f = r->reader.filter;
 
+	if (f && !(e->kinds & ~f->unwanted_facts))
+		return false;
 	return !f || !f->has_start || !e->max_ts ||
 	       (e->max_ts >= trace_filter_from(f) && e->min_ts <= trace_filter_to(f));
 }
@@ -136,6 +138,7 @@ static int compact_begin_block(struct compact_reader *r, uint32_t number)
 		r->reader.stats.bytes += e->size;
 	}
 	if (e->type == COMPACT_EVENTS) {
+		r->decoder->is_light = r->reader.filter && r->reader.filter->is_light;
 		r->in_events = compact_decoder_begin(r->decoder, &head, r->unpacker.parts);
 		return r->in_events;
 	}

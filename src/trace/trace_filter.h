@@ -32,6 +32,12 @@ struct trace_filter {
 	 * done by no coroutine.  Owned by the caller.
 	 */
 	const struct u64map *chosen;
+	/*
+	 * Hints, which a reader may ignore: of an event only kind, time and thread are wanted;
+	 * facts of these types (bit t) are not.
+	 */
+	bool is_light;
+	unsigned unwanted_facts;
 
 	/* Known when the facts have been read. */
 	bool has_start;

@@ -185,33 +185,57 @@ def switches_of(columns, items):
                "to_ts": ts, "cpu": planes[4][i] | planes[5][i] << 8, "state": ("blocked", "preempted", "ready")[planes[3][i]]}
 
 
-def decode(data):
-    """(facts, events and gaps, the rest) of the bytes of a file, block by block, without the index.  The rest of a file
-    that was cut off is the part of its last block."""
-    magic, version, size = struct.unpack_from("<8sHH", data)
+def blocks_of(data):
+    """(type, number of columns, payload, transitions and other events before it, and in it, times, items, its end) of each whole block."""
+    magic, version, at = struct.unpack_from("<8sHH", data)
     assert magic == b"\x89CTRACE\n" and version == 1 and zlib.crc32(data[:28]) == struct.unpack_from("<I", data, 28)[0]
-    facts, items, at = [], [], size
     while data[at:at + 4] == b"CTBK" and len(data) >= at + 80 + struct.unpack_from("<I", data.ljust(at + 80, b"\xff"), at + 8)[0]:
         (_, kind, _, columns, length, payload_crc, _, before, others_before, transitions, others, low, high,
          count) = struct.unpack_from("<4sBBHIIQQQIIQQI", data, at)
         assert zlib.crc32(data[at:at + 76]) == struct.unpack_from("<I", data, at + 76)[0]
         payload = data[at + 80:at + 80 + length]
         assert zlib.crc32(payload) == payload_crc
+        at += 80 + length
+        yield kind, columns, payload, (before, others_before), (transitions, others), (low, high), count, at
+
+
+def facts_of(payload, columns):
+    return [json.loads(line) for line in columns_of(payload, columns)[1].splitlines()]
+
+
+def decode(data):
+    """(facts, events and gaps, the rest) of the bytes of a file, block by block, without the index.  The rest of a file
+    that was cut off is the part of its last block."""
+    facts, items, nr_events, end = [], [], 0, struct.unpack_from("<H", data, 10)[0]
+    for kind, columns, payload, before, own, (low, high), count, end in blocks_of(data):
         if kind == 1:
-            facts += [json.loads(line) for line in columns_of(payload, columns)[1].splitlines()]
+            facts += facts_of(payload, columns)
         elif kind == 2:
             block = list(events_of(columns_of(payload, columns), count))
             events = [e for e in block if "kind" in e]
-            assert len(block) == count and len(events) == transitions + others
-            assert sum(1 for e in items if "kind" in e) == before + others_before
+            assert len(block) == count and len(events) == sum(own)
+            assert nr_events == sum(before)
             assert all(low <= e["ts"] <= high for e in events)
             items += block
+            nr_events += len(events)
         elif kind == 4:
             block = list(switches_of(columns_of(payload, columns), count))
             assert all(low <= s["from_ts"] and s["to_ts"] <= high for s in block)
             facts += block
-        at += 80 + length
-    return facts, items, data[at:]
+    return facts, items, data[end:]
+
+
+def count(data):
+    """(facts, transitions, the rest) as decode() has them, from the heads of the blocks: their checksums are compared, and what
+    each one says of those before it."""
+    facts, sums, end = [], [0, 0], struct.unpack_from("<H", data, 10)[0]
+    for kind, columns, payload, before, own, _, _, end in blocks_of(data):
+        if kind == 1:
+            facts += facts_of(payload, columns)
+        elif kind == 2:
+            assert list(before) == sums
+            sums = [a + b for a, b in zip(sums, own)]
+    return facts, sums[0], data[end:]
 
 
 def index_of(data):

@@ -205,6 +205,42 @@ def random_events_of_all_kinds_are_found_by_each_condition(dir):
             equal(rows(path, f"SELECT count(*), sum(ts % 1000), min(ts), max(ts) FROM events WHERE {condition}"), want, f"{path}: {condition}")
 
 
+# GROUP BY of columns comes from the reader group by group; a plus hides it, and SQLite sorts the rows.
+GROUPS = [("events", "kind", "count(*)"), ("events", "kind", "count(*), min(ts), max(ts), count(DISTINCT tid)"),
+          ("events", "is_active", "count(*), sum(probe_id % 7)"), ("events", "tid, kind", "count(*), sum(ts % 1000)"),
+          ("events", "probe_id", "count(*), min(ts), sum(coalesce(site, 5))"), ("events", "site, probe_id", "count(*), count(addr)"),
+          ("events", "reason", "count(*), sum(resource)"), ("events", "name", "count(*)"), ("events", "flags", "count(*)"),
+          ("waits", "site", "count(*), sum(duration_ns), percentile(duration_ns, 99), count(to_ts)"),
+          ("waits", "ended_by, reason", "count(*), count(DISTINCT probe_id)"), ("waits", "waker", "count(*), min(woken_ts)"),
+          ("slices", "tid", "count(*), sum(duration_ns), max(from_ts)"), ("slices", "addr", "count(*)")]
+
+
+@test
+def groups_are_the_same_as_those_that_sqlite_sorts(dir):
+    paths = traces(dir)
+    first, last = spread(paths[1])
+    middle = (first + last) // 2
+    for i, (table, keys, values) in enumerate(GROUPS):
+        time = KEYS[table]
+        for where in ("", f"WHERE {time} > {middle}", "WHERE probe_id IN (1, 7, 900)")[:3 if FULL else 1 + i % 3]:
+            hidden = ", ".join("+" + key.strip() for key in keys.split(","))
+            want = rows(paths[1], f"SELECT {keys}, {values} FROM {table} {where} GROUP BY {hidden}")
+            plain = f"SELECT {keys}, {values} FROM {table} {where} GROUP BY {keys}"
+            for path in paths if FULL or i % 4 == 0 else paths[1:2]:
+                same_rows(rows(path, plain), want, f"{plain} of {path}")
+            # With little memory groups give their rows up, and are read again.
+            small = dict(os.environ, COROTRACER_QUERY_MEMORY="20000")
+            if i % 3 == 0 and len(want) < 50:
+                same_rows(rows(paths[1], plain, env=small), want, f"{plain} with little memory")
+    equal(rows(paths[1], "SELECT kind, count(*) FROM events GROUP BY kind HAVING count(*) > 100 ORDER BY count(*) DESC LIMIT 2"),
+          rows(paths[1], "SELECT kind, count(*) FROM events GROUP BY +kind HAVING count(*) > 100 ORDER BY count(*) DESC LIMIT 2"), "HAVING, ORDER BY, LIMIT")
+    equal(rows(paths[1], "SELECT upper(kind) AS k, count(*) FROM events GROUP BY kind COLLATE NOCASE"),
+          rows(paths[1], "SELECT upper(kind) AS k, count(*) FROM events GROUP BY +kind COLLATE NOCASE"), "another collation")
+    equal(rows(paths[1], "SELECT DISTINCT kind FROM events ORDER BY 1"), rows(paths[1], "SELECT DISTINCT +kind FROM events ORDER BY 1"), "DISTINCT")
+    joined = "SELECT s.line, e.kind, count(*) FROM sites s JOIN events e ON e.site = s.site WHERE s.site < 4 GROUP BY s.line, e.kind"
+    same_rows(rows(paths[1], joined), rows(paths[1], joined.replace("BY s.line, e.kind", "BY +s.line, +e.kind")), "a join")
+
+
 @test
 def gaps_are_rows_in_every_format(dir):
     subprocess.run([TRACE_TOOL, "make", dir + "/t.ctf", "3000"], check=True)
