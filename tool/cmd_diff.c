@@ -136,19 +136,40 @@ static int diff_read_chosen(struct diff_job *job, const char *trace,
 	return rc;
 }
 
+/* Programs that were traced apart are compared apart. */
+static int diff_refuse_merged(const char *trace, struct err *err)
+{
+	struct trace_parts parts = { .nr = 0 };
+	int rc = strcmp(trace, "-") != 0 ? trace_parts_read(&parts, trace, err) : 0;
+
+	if (!rc && parts.nr > 1) {
+		rc = err_set(err, -EINVAL, "cannot compare '%s': it is a merge of %zu traces",
+			     trace, parts.nr);
+		err_hint(err, "--part N compares part N of both; 'corotracer info' lists them, and "
+			      "'corotracer export ct --part N' writes one as a trace");
+	}
+	trace_parts_release(&parts);
+	return rc;
+}
+
 static int diff_read(struct diff_job *job, const char *trace, struct diff_profile *profile,
 		     struct err *err)
 {
 	struct filter_coroutines chosen = { .is_set = false };
 	struct trace_filter filter = job->filter;
-	int rc = filter_coroutines_choose(&chosen, trace, &filter, err);
+	struct trace_parts parts = { .nr = 0 };
+	int rc = filter.part ? filter_part_find(&parts, trace, &filter, err)
+			     : diff_refuse_merged(trace, err);
 
+	if (!rc)
+		rc = filter_coroutines_choose(&chosen, trace, &filter, err);
 	filter.chosen = chosen.is_set ? &chosen.ids : NULL;
 	if (!rc && diff_note_chosen(job, trace, &chosen) < 0)
 		rc = diff_no_memory(trace, err);
 	if (!rc)
 		rc = diff_read_chosen(job, trace, &filter, profile, err);
 	filter_coroutines_release(&chosen);
+	trace_parts_release(&parts);
 	return rc;
 }
 
@@ -274,6 +295,7 @@ static const struct opt options[] = {
 	FILTER_TIME_OPTS_SHORT(struct diff_job, filter,
 			       "only from TIME on (10s, 5ms); --to, --coro, --site, --kind"),
 	FILTER_EVENT_OPTS_SHORT(struct diff_job, filter),
+	FILTER_PART_OPT(struct diff_job, filter, "only this part of merged traces"),
 	{ .name = NULL },
 };
 

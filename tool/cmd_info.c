@@ -22,6 +22,8 @@ static int info_add_item(void *arg, const struct trace_item *item, struct err *e
 	struct info *info = arg;
 	int rc = summary_add(&info->sum, item);
 
+	if (!rc)
+		rc = info_parts_add(&info->parts, item);
 	return rc < 0 ? err_set(err, rc, "no memory for the coroutines of '%s'", info->trace_path)
 		      : 0;
 }
@@ -77,13 +79,14 @@ static int info_refuse(const struct info *info)
 	return EXIT_FAILED;
 }
 
-static int info_print_trace(const char *path, const struct trace_filter *filter, bool json)
+static int info_print_trace(const char *path, struct trace_filter *filter, bool json)
 {
 	struct info info = { .trace_path = path, .filter = filter };
+	struct trace_parts part = { .nr = 0 };
 	struct err err = { 0 };
 	int status;
 
-	if (info_read_trace(&info, &err) < 0) {
+	if (filter_part_find(&part, path, filter, &err) < 0 || info_read_trace(&info, &err) < 0) {
 		message_error("info", &err);
 		status = EXIT_FAILED;
 	} else if (is_no_trace(&info) && !json) {
@@ -92,6 +95,8 @@ static int info_print_trace(const char *path, const struct trace_filter *filter,
 		status = info_show(&info, json);
 	}
 	summary_release(&info.sum);
+	info_parts_release(&info.parts);
+	trace_parts_release(&part);
 	free(info.sidecar_path);
 	return status;
 }
@@ -105,6 +110,7 @@ static const struct opt options[] = {
 	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct info_options, json) },
 	FILTER_TIME_OPTS(struct info_options, filter),
 	FILTER_EVENT_OPTS(struct info_options, filter),
+	FILTER_PART_OPT(struct info_options, filter, "only this part of a merged trace"),
 	{ .name = NULL },
 };
 

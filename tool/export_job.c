@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "filter_opts.h"
 
 /* ---- the summary --------------------------------------------------------- */
 
@@ -102,12 +103,17 @@ int export_status(int status, const struct export_result *r)
 	return status;
 }
 
-static int export_trace(const struct export_job *job, const struct sink *sink)
+static int export_trace(struct export_job *job, const struct sink *sink)
 {
-	struct export_result result;
+	struct export_result result = { .rows = 0 };
+	struct trace_parts part = { .nr = 0 };
 	struct err err = { 0 };
-	int status = EXIT_OK, rc = export_run(sink, &job->options, &result, &err);
+	int status = EXIT_OK;
+	int rc = filter_part_find(&part, job->options.trace, &job->options.filter, &err);
 
+	if (!rc)
+		rc = export_run(sink, &job->options, &result, &err);
+	trace_parts_release(&part);
 	if (rc < 0) {
 		message_error(job->command, &err);
 		status = EXIT_FAILED;

@@ -32,6 +32,8 @@ static int filter_choose_item(void *arg, const struct trace_item *item, struct e
 	trace_filter_note(&c->filter, item);
 	if (item->type != TRACE_ITEM_EVENT || !item->event.probe_id)
 		return 0;
+	if (c->filter.parts && trace_parts_of(c->filter.parts, item) != c->filter.part)
+		return 0;
 	if (u64map_put(&c->all, item->event.probe_id, 1) < 0)
 		return filter_choose_no_memory(c, err);
 	if (trace_filter_passes(&c->filter, &own) &&

@@ -7,6 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+int filter_part_find(struct trace_parts *parts, const char *trace, struct trace_filter *filter,
+		     struct err *err)
+{
+	if (!filter->part)
+		return 0;
+	if (!strcmp(trace, "-")) {
+		err_set(err, -ESPIPE, "cannot choose a part of standard input: it is read twice");
+		err_hint(err, "save the trace to a file first");
+		return err->code;
+	}
+	if (trace_parts_read(parts, trace, err) < 0)
+		return err->code;
+	if (trace_parts_find(parts, filter->part)) {
+		filter->parts = parts;
+		return 0;
+	}
+	err_set(err, -ENOENT, "cannot choose part %llu of '%s': it has %zu parts",
+		(unsigned long long)filter->part, trace, parts->nr);
+	err_hint(err, parts->nr ? "'corotracer info' lists the parts"
+				: "only a trace that 'corotracer merge' wrote has parts");
+	return err->code;
+}
+
 #define TIME_MOST 1e9 /* seconds */
 
 /* "10", "10s", "1.5m", "500ms", "20us", "7ns" as nanoseconds. */

@@ -13,6 +13,7 @@
 #include "base/printer.h"
 #include "cmd.h"
 #include "filter_coroutines.h"
+#include "filter_opts.h"
 #include "trace_foreach.h"
 #include "view/html.h"
 
@@ -234,7 +235,11 @@ int html_job_run(const struct html_job *job)
 	struct trace_filter filter = job->filter;
 	struct view *v = NULL;
 	struct err err = { 0 };
-	int rc = filter_coroutines_choose(&chosen, job->trace, &filter, &err);
+	struct trace_parts part = { .nr = 0 };
+	int rc = filter_part_find(&part, job->trace, &filter, &err);
+
+	if (!rc)
+		rc = filter_coroutines_choose(&chosen, job->trace, &filter, &err);
 
 	options.chosen = chosen.is_set ? &chosen.ids : NULL;
 	options.chosen_text = chosen.text;
@@ -246,5 +251,6 @@ int html_job_run(const struct html_job *job)
 		message_error(job->command, &err);
 	view_free(v);
 	filter_coroutines_release(&chosen);
+	trace_parts_release(&part);
 	return rc ? EXIT_FAILED : EXIT_OK; /* 1: the trace is incomplete */
 }

@@ -8,6 +8,28 @@
 #include "base/printer.h"
 #include "trace/trace_reader.h"
 #include "trace/summary.h"
+#include "trace/trace_parts.h"
+
+/* Events of a part of a merged trace. */
+struct info_part {
+	uint64_t events, others; /* transitions, and all others */
+	struct u64map coroutines;
+};
+
+/* All zero: a trace that is not merged. */
+struct info_parts {
+	struct trace_parts parts;
+	struct info_part *counts; /* one for each */
+	size_t nr;
+};
+
+/* Called with every item.  0 or -ENOMEM. */
+int info_parts_add(struct info_parts *p, const struct trace_item *item);
+
+/* The parts, if there are any. */
+void info_parts_print(struct printer *p, const struct info_parts *parts);
+
+void info_parts_release(struct info_parts *p);
 
 /* Everything known about the trace. */
 struct info {
@@ -16,6 +38,7 @@ struct info {
 	char *sidecar_path; /* JSON lines: where the sidecar is, or would be; NULL: cannot exist */
 	struct trace_stats stats;
 	struct trace_summary sum;
+	struct info_parts parts;
 };
 
 /* The trace describes its run: by a sidecar, or by the metadata of a CTF trace. */

@@ -349,5 +349,6 @@ int info_print(const struct info *info, bool json)
 		info_print_disagreement(p, info);
 	}
 	info_print_run(p, info);
+	info_parts_print(p, &info->parts);
 	return printer_end(p);
 }

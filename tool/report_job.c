@@ -16,6 +16,7 @@
 #include "base/output_file.h"
 #include "cmd.h"
 #include "filter_coroutines.h"
+#include "filter_opts.h"
 #include "report_parts.h"
 #include "trace_foreach.h"
 
@@ -440,13 +441,17 @@ int report_job_run(struct report_job *job)
 	struct symbols *symbols = symbols_new();
 	struct filter_coroutines chosen = { .is_set = false };
 	struct err err = { 0 };
-	int rc = symbols ? filter_coroutines_choose(&chosen, job->trace, &job->filter, &err)
+	struct trace_parts part = { .nr = 0 };
+	int rc = symbols ? filter_part_find(&part, job->trace, &job->filter, &err)
 			 : err_set(&err, -ENOMEM, "no memory");
 
+	if (!rc)
+		rc = filter_coroutines_choose(&chosen, job->trace, &job->filter, &err);
 	options.chosen = chosen.is_set ? &chosen.ids : NULL;
 	options.chosen_text = chosen.text;
 	if (!rc)
-		rc = report_parts_open(&parts, job->trace, &options, symbols, &err);
+		rc = report_parts_open(&parts, job->filter.part ? NULL : job->trace, &options,
+				       symbols, &err);
 	if (!rc)
 		rc = report_with(job, &parts, symbols, &rules, &err);
 	if (rc < 0)
@@ -456,5 +461,6 @@ int report_job_run(struct report_job *job)
 	suppressions_release(&rules);
 	report_memory_release(&job->memory);
 	filter_coroutines_release(&chosen);
+	trace_parts_release(&part);
 	return rc ? EXIT_FAILED : EXIT_OK;
 }

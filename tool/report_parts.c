@@ -31,7 +31,8 @@ static int report_parts_name(struct report_parts *p, const char *path, const cha
 /* The parts follow the run, before anything else. */
 static int report_parts_find(struct report_parts *p, const char *path, struct err *err)
 {
-	struct trace_reader *r = strcmp(path, "-") != 0 ? trace_reader_open(path, err) : NULL;
+	struct trace_reader *r = path && strcmp(path, "-") != 0 ? trace_reader_open(path, err)
+								: NULL;
 	struct trace_item item;
 	int rc = 0;
 

@@ -49,6 +49,7 @@ struct analysis_options {
 	 * analyzed.  Owned by the caller.
 	 */
 	const struct u64map *chosen;
+	size_t nr_parts;         /* of a merged trace that is judged as one program: a caveat */
 	const char *chosen_text; /* a sentence that says which: a caveat of the report */
 };
 

@@ -421,6 +421,19 @@ static bool chosen_coroutines(const struct report *r, char *buf, size_t size)
 	return true;
 }
 
+static bool merged_parts(const struct report *r, char *buf, size_t size)
+{
+	size_t nr = r->analysis->options.nr_parts;
+
+	if (!nr)
+		return false;
+	snprintf(buf, size,
+		 "The trace is a merge of %zu traces, which are judged as one program here; "
+		 "'corotracer report' judges each by itself, and --part N shows one.",
+		 nr);
+	return true;
+}
+
 static bool several_runs(const struct report *r, char *buf, size_t size)
 {
 	const struct runs *runs = &r->analysis->runs;
@@ -439,9 +452,9 @@ static bool several_runs(const struct report *r, char *buf, size_t size)
 const char *report_caveat(const struct report *r, unsigned nr, char *buf, size_t size)
 {
 	static caveat_function *const caveats[] = {
-		chosen_coroutines, several_runs,  missing_parts,  lost_events,
-		forgotten_events,  no_totals,     late_events,    too_many_groups,
-		no_symbols,        own_addresses, missing_waiting
+		chosen_coroutines, merged_parts,     several_runs,  missing_parts,
+		lost_events,       forgotten_events, no_totals,     late_events,
+		too_many_groups,   no_symbols,       own_addresses, missing_waiting
 	};
 	size_t i;
 

@@ -24,6 +24,7 @@ enum event_column {
 	EVENT_PID,
 	EVENT_NAME,
 	EVENT_RUN,
+	EVENT_PART,
 	NR_EVENT_COLUMNS,
 };
 
@@ -43,6 +44,7 @@ static const struct query_column event_rows_columns[NR_EVENT_COLUMNS] = {
 	[EVENT_FLAGS] = { "flags", COLUMN_TEXT, QUERY_PUSH_NONE, false, true },
 	[EVENT_PID] = { "pid", COLUMN_U64, QUERY_PUSH_NONE, false, false },
 	[EVENT_NAME] = { "name", COLUMN_TEXT, QUERY_PUSH_NONE, false, false },
+	[EVENT_PART] = { "part", COLUMN_U64, QUERY_PUSH_NONE, true, false },
 	[EVENT_RUN] = { "run", COLUMN_U64, QUERY_PUSH_NONE, true, false },
 };
 
@@ -100,6 +102,7 @@ static void event_rows_cell(struct query_rows *rows, size_t column, struct cell 
 {
 	struct event_rows *r = (struct event_rows *)rows;
 	const struct trace_event *ev = &r->item.event;
+	uint64_t part;
 
 	switch ((enum event_column)column) {
 	case EVENT_PROBE_ID:
@@ -149,6 +152,10 @@ static void event_rows_cell(struct query_rows *rows, size_t column, struct cell 
 		break;
 	case EVENT_RUN:
 		*c = query_number(r->scan.query->trace.realtime, r->scan.query->trace.realtime);
+		break;
+	case EVENT_PART:
+		part = trace_parts_of(&r->scan.query->trace.parts, &r->item);
+		*c = query_number(part, part);
 		break;
 	case NR_EVENT_COLUMNS:
 		break;

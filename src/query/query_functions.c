@@ -285,6 +285,22 @@ static void query_call_site_name(sqlite3_context *to, int argc, sqlite3_value **
 	sqlite3_result_text(to, text, -1, SQLITE_TRANSIENT);
 }
 
+/* The part of a merged trace that a coroutine is in; NULL: the trace is not merged. */
+static void query_call_part_of(sqlite3_context *to, int argc, sqlite3_value **argv)
+{
+	const struct query *q = sqlite3_user_data(to);
+	struct trace_item item = { .type = TRACE_ITEM_COROUTINE };
+	uint64_t part;
+
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || sqlite3_value_int64(argv[0]) < 0)
+		return;
+	item.coroutine.probe_id = (uint64_t)sqlite3_value_int64(argv[0]);
+	part = trace_parts_of(&q->trace.parts, &item);
+	if (part)
+		sqlite3_result_int64(to, (sqlite3_int64)part);
+}
+
 /* ---- registration --------------------------------------------------------------- */
 
 int query_functions_register(sqlite3 *db, struct query *q)
@@ -302,6 +318,7 @@ int query_functions_register(sqlite3 *db, struct query *q)
 		{ "at", 1, query_call_at, NULL, NULL },
 		{ "elapsed", 1, query_call_elapsed, NULL, NULL },
 		{ "site_name", 1, query_call_site_name, NULL, NULL },
+		{ "part_of", 1, query_call_part_of, NULL, NULL },
 	};
 	size_t i;
 	int rc = SQLITE_OK;

@@ -192,6 +192,9 @@ static int query_trace_take(struct query *q, const struct trace_item *item, bool
 	switch (item->type) {
 	case TRACE_ITEM_SITE:
 		return query_trace_add_site(t, &item->site, err);
+	case TRACE_ITEM_PART:
+	case TRACE_ITEM_PROCESS:
+		return trace_parts_note(&t->parts, item) < 0 ? query_trace_no_memory(t, err) : 0;
 	case TRACE_ITEM_FRAME:
 		return frame_views_take(q, &item->frame) < 0 ? query_trace_no_memory(t, err) : 0;
 	case TRACE_ITEM_RUN:
@@ -309,5 +312,6 @@ void query_trace_release(struct query_trace *t)
 		free((char *)t->sites[i].site.function);
 	}
 	free(t->sites);
+	trace_parts_release(&t->parts);
 	u64map_release(&t->numbers);
 }

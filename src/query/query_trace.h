@@ -9,6 +9,7 @@
 #define QUERY_QUERY_TRACE_H
 
 #include "query/query.h"
+#include "trace/trace_parts.h"
 
 struct query_site {
 	struct trace_site site; /* owns its texts */
@@ -26,6 +27,7 @@ struct query_trace {
 	struct query_site *sites;
 	size_t nr_sites, room;
 	struct u64map numbers; /* site id to 1 + index in sites */
+	struct trace_parts parts;
 };
 
 /* One pass over the trace. */

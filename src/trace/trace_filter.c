@@ -79,6 +79,8 @@ static void trace_filter_add_site(struct trace_filter *f, uint32_t id)
 
 void trace_filter_note(struct trace_filter *f, const struct trace_item *item)
 {
+	if (f->parts && item->type == TRACE_ITEM_PROCESS)
+		f->no_memory |= trace_parts_note(f->parts, item) < 0;
 	if (item->type == TRACE_ITEM_SITE && f->site &&
 	    trace_filter_site_matches(f->site, &item->site))
 		trace_filter_add_site(f, item->site.id);
@@ -205,8 +207,22 @@ static void trace_filter_end(const struct trace_filter *f, struct sidecar_totals
 	totals->signal = 0;
 }
 
+/* The part is shown as a trace that was not merged. */
+static bool trace_filter_part_passes(const struct trace_filter *f, struct trace_item *item)
+{
+	const struct trace_part *part = trace_parts_find(f->parts, f->part);
+
+	if (item->type == TRACE_ITEM_PART || !part || !trace_parts_take(f->parts, part, item))
+		return false;
+	if (item->type == TRACE_ITEM_PROCESS)
+		item->process.part = 0;
+	return true;
+}
+
 bool trace_filter_passes(const struct trace_filter *f, struct trace_item *item)
 {
+	if (f->parts && !trace_filter_part_passes(f, item))
+		return false;
 	switch (item->type) {
 	case TRACE_ITEM_EVENT:
 		return trace_filter_event_passes(f, &item->event);

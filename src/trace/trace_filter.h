@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/u64map.h"
 #include "trace/item.h"
+#include "trace/trace_parts.h"
 
 /* All zero: everything passes. */
 struct trace_filter {
@@ -32,6 +33,9 @@ struct trace_filter {
 	 * done by no coroutine.  Owned by the caller.
 	 */
 	const struct u64map *chosen;
+	/* Of a merged trace: only this part; 0: all.  @parts has it, and is the caller's. */
+	uint64_t part;
+	struct trace_parts *parts;
 	/*
 	 * Hints, which a reader may ignore: of an event only kind, time and thread are wanted;
 	 * facts of these types (bit t) are not.
@@ -49,7 +53,8 @@ struct trace_filter {
 
 static inline bool trace_filter_is_set(const struct trace_filter *f)
 {
-	return f->has_from || f->has_to || f->has_coroutine || f->kinds || f->site || f->chosen;
+	return f->has_from || f->has_to || f->has_coroutine || f->kinds || f->site || f->chosen ||
+	       f->parts;
 }
 
 /* "suspend" or "suspend,wake".  False: unknown. */

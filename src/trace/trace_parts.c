@@ -4,8 +4,45 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "trace/trace_reader.h"
 
 /* ---- the parts ------------------------------------------------------------------ */
+
+/* Without memory a text is missing, as it may be in any trace. */
+static const char *parts_copy_text(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+static int parts_copy_command(struct trace_part *to, const struct sidecar_run *run)
+{
+	char **words = calloc(run->nr_command + 1, sizeof(*words));
+
+	if (!words)
+		return -ENOMEM;
+	to->run.command = (const char *const *)words;
+	for (; to->run.nr_command < run->nr_command; to->run.nr_command++) {
+		words[to->run.nr_command] = strdup(run->command[to->run.nr_command]);
+		if (!words[to->run.nr_command])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void parts_release_texts(struct trace_part *part)
+{
+	size_t i;
+
+	for (i = 0; i < part->run.nr_command; i++)
+		free((void *)part->run.command[i]);
+	free((void *)part->run.command);
+	free((void *)part->run.tool);
+	free((void *)part->run.hostname);
+	free((void *)part->run.arch);
+	free((void *)part->name);
+}
 
 static int parts_add(struct trace_parts *p, const struct trace_part *part)
 {
@@ -22,10 +59,13 @@ static int parts_add(struct trace_parts *p, const struct trace_part *part)
 	}
 	to = &p->list[p->nr++];
 	*to = *part;
-	to->run.command = NULL;
 	to->run.nr_command = 0;
-	to->run.tool = to->run.hostname = to->run.arch = to->name = NULL;
-	return 0;
+	to->run.command = NULL;
+	to->run.tool = parts_copy_text(part->run.tool);
+	to->run.hostname = parts_copy_text(part->run.hostname);
+	to->run.arch = parts_copy_text(part->run.arch);
+	to->name = parts_copy_text(part->name);
+	return parts_copy_command(to, &part->run);
 }
 
 int trace_parts_note(struct trace_parts *p, const struct trace_item *item)
@@ -37,8 +77,39 @@ int trace_parts_note(struct trace_parts *p, const struct trace_item *item)
 	return 0;
 }
 
+int trace_parts_read(struct trace_parts *p, const char *path, struct err *err)
+{
+	struct trace_reader *r = trace_reader_open(path, err);
+	struct trace_item item;
+	int rc = 0;
+
+	if (!r)
+		return err->code;
+	/* The processes, which other facts are assigned by, are facts before the first event. */
+	while (!rc && trace_next(r, &item, err) > 0 && item.type != TRACE_ITEM_EVENT &&
+	       (p->nr || item.type == TRACE_ITEM_RUN || item.type == TRACE_ITEM_PART))
+		rc = trace_parts_note(p, &item);
+	trace_reader_close(r);
+	return rc < 0 ? err_set(err, rc, "no memory for the parts of '%s'", path) : err->code;
+}
+
+const struct trace_part *trace_parts_find(const struct trace_parts *p, uint64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		if (p->list[i].number == number)
+			return &p->list[i];
+	}
+	return NULL;
+}
+
 void trace_parts_release(struct trace_parts *p)
 {
+	size_t i;
+
+	for (i = 0; i < p->nr; i++)
+		parts_release_texts(&p->list[i]);
 	free(p->list);
 	u64map_release(&p->pids);
 	*p = (struct trace_parts){ 0 };

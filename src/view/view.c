@@ -3,6 +3,8 @@
 #include "view/view.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,14 +148,70 @@ static int view_set_failed(struct view *v, int code, struct err *err)
 	return err_set(err, code, "no memory for the coroutines of '%s'", v->options.trace);
 }
 
-int view_add(struct view *v, const struct trace_item *item, struct err *err)
+/* The name of the part that @item is in; NULL: of none. */
+static const char *view_part_name(const struct view *v, const struct trace_item *item)
 {
+	const struct trace_part *part = trace_parts_find(&v->parts,
+							 trace_parts_of(&v->parts, item));
+
+	return part && part->name ? part->name : NULL;
+}
+
+/*
+ * Coroutines of a merged trace have the part's name before their own, "server.ct: client 7": so a
+ * row says which program it is of, and a search finds the rows of one.
+ */
+static int view_add_labelled(struct view *v, const struct trace_item *item)
+{
+	bool is_birth = item->type == TRACE_ITEM_EVENT && item->event.kind == TRACE_BIRTH;
+	const char *part = is_birth || item->type == TRACE_ITEM_COROUTINE ? view_part_name(v, item)
+									  : NULL;
+	const char *name = is_birth ? item->event.name : item->coroutine.name;
+	struct trace_item own = *item;
+	char *label;
 	int rc;
 
+	if (!part)
+		return analysis_add(v->analysis, item);
+	if (asprintf(&label, "%s%s%.*s", part, name ? ": " : "",
+		     is_birth ? (int)item->event.name_size : INT_MAX, name ? name : "") < 0)
+		return -ENOMEM;
+	if (is_birth) {
+		own.event.name = label;
+		own.event.name_size = (uint32_t)strlen(label);
+	} else {
+		own.coroutine.name = label;
+	}
+	rc = analysis_add(v->analysis, &own);
+	free(label);
+	return rc;
+}
+
+/* The parts come before everything else that belongs to them. */
+static int view_note_part(struct view *v, const struct trace_item *item)
+{
+	int rc = trace_parts_note(&v->parts, item);
+
+	if (rc < 0 || item->type != TRACE_ITEM_PART)
+		return rc;
+	v->analysis->options.nr_parts = v->parts.nr;
+	return 0;
+}
+
+int view_add(struct view *v, const struct trace_item *item, struct err *err)
+{
+	int rc = 0;
+
+	if (item->type == TRACE_ITEM_PART || item->type == TRACE_ITEM_PROCESS)
+		rc = view_note_part(v, item);
+	if (rc < 0)
+		return view_set_failed(v, rc, err);
 	if (item->type == TRACE_ITEM_MODULE)
 		rc = symbols_add_told(v->symbols, &item->module);
 	else if (item->type == TRACE_ITEM_FRAME)
 		rc = frame_sample_add(&v->frames, &item->frame);
+	else if (v->parts.nr)
+		rc = view_add_labelled(v, item);
 	else
 		rc = analysis_add(v->analysis, item);
 	if (rc < 0)
@@ -255,6 +313,7 @@ void view_free(struct view *v)
 		return;
 	analysis_free(v->analysis);
 	symbols_free(v->symbols);
+	trace_parts_release(&v->parts);
 	records_release(&v->records);
 	series_release(&v->series);
 	lod_release(&v->lod);

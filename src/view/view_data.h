@@ -45,6 +45,7 @@ struct view {
 	struct spool spool;
 	struct slice_cpu cpu;
 	struct frame_sample frames;
+	struct trace_parts parts;    /* of a merged trace */
 	struct view_thread *threads; /* by the model's number; VIEW_OTHER_THREADS + 1 entries */
 
 	uint64_t tick;

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """test_merge.py - traces of several processes joined into one, against a merge in Python."""
+import base64
 import gzip
 import random
+import re
 import tempfile
 
 from harness import *
@@ -272,12 +274,67 @@ def a_merged_trace_has_the_findings_of_its_parts(dir):
 def every_command_reads_a_merged_trace(dir):
     first, second = two_runs(dir)
     merge(dir + "/m.ct", first, second)
-    for command in (["html", "-o", dir + "/page.html"], ["export", "csv", "-o", dir + "/t.csv", "-i"], ["diff", first],
+    for command in (["html", "-o", dir + "/page.html"], ["export", "csv", "-o", dir + "/t.csv", "-i"], ["diff", "--part", 1, dir + "/m.ct"],
                     ["export", "perfetto", "-o", dir + "/t.pftrace", "-i"], ["report"], ["info"]):
         status, _, err = tool(*command, dir + "/m.ct")
         equal(status, 0, f"{command}: {err}")
     with open(dir + "/t.csv", encoding="utf-8") as f:
         equal(sum(1 for _ in f) - 1, info(first)["events"] + info(second)["events"], "rows of CSV")
+
+
+def trace_query(trace, sql):
+    status, out, err = tool("query", "--json", trace, sql)
+    equal(status, 0, f"status of query: {err}")
+    return [tuple(row.values()) for row in json.loads(out)["rows"]]
+
+
+def page_names(dir, trace, *options):
+    """The names of coroutines on a page."""
+    status, _, err = tool("html", "-q", "-o", dir + "/page.html", *options, trace)
+    equal(status, 0, f"status of html: {err}")
+    with open(dir + "/page.html", encoding="utf-8") as f:
+        packed = re.search('id="ct-strings">([^<]*)<', f.read())[1]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))[1:]
+
+
+@test
+def every_command_shows_the_parts(dir):
+    first, second = two_runs(dir)
+    for name in ("m.ct", "m.jsonl", "m.ctf"):
+        path = f"{dir}/{name}"
+        merge(path, first, second)
+        alone = [info(first), info(second)]
+        # info lists them.
+        for part, own, trace in zip(info(path)["parts"], alone, (first, second)):
+            equal((part["events"], part["others"], part["coroutines_seen"]), (own["events"], sum(own["others"].values()), own["coroutines"]), "events of a part")
+            equal((part["name"], part["command"], part["end_ts"]), (os.path.basename(trace), own["sidecar"]["run"]["command"], own["sidecar"]["totals"]["end_ts"]), "a part")
+        contains(tool("info", path)[1], "2 traces were merged")
+        # query has a table, a column and a function.
+        sizes = [(i + 1, own["events"] + sum(own["others"].values())) for i, own in enumerate(alone)]
+        equal(trace_query(path, "SELECT part, count(*) FROM events GROUP BY part"), sizes, "events by part")
+        equal(trace_query(path, "SELECT part_of(probe_id), count(*) FROM events GROUP BY 1"), sizes, "events by the part of their coroutine")
+        equal(trace_query(path, "SELECT number, name FROM parts ORDER BY number"), [(1, os.path.basename(first)), (2, os.path.basename(second))], "parts")
+        # A part is what its input was, but for the numbers of the second one.
+        for number, own in enumerate(alone, 1):
+            got = json.loads(tool("info", "--json", "--part", number, path)[1])
+            for key in ("events", "others", "coroutines", "threads", "duration_ns"):
+                equal(got[key], own[key], f"{key} of part {number}")
+            equal("parts" in got, False, "parts of a part")
+        export_part = dir + "/part.jsonl"
+        equal(tool("export", "jsonl", "-q", "--part", 1, "-i", path, "-o", export_part)[0], 0, "export of a part")
+        same(Items(export_part).all(), jsonl(dir, first, "one").all())
+        status, out, err = tool("diff", "--json", "--part", 1, path, path)
+        equal(status, 0, f"diff of a part: {err}")
+        status, out, err = tool("diff", path, first)
+        equal(status, 1, "diff of a merged trace")
+        contains(err, "it is a merge of 2 traces\nhint: --part N")
+        contains(tool("report", "--part", 3, path)[2], "it has 2 parts\nhint: 'corotracer info'")
+        contains(tool("report", "--part", 1, first)[2], "it has 0 parts\nhint: only a trace that")
+    # The page names the part of each coroutine.
+    both, one = set(page_names(dir, dir + "/m.ct")), set(page_names(dir, dir + "/m.ct", "--part", 1))
+    equal([n for n in both if not n.startswith(("first.ct", "second.jsonl"))], [], "names without a part")
+    equal({n[len("first.ct: "):] for n in both if n.startswith("first.ct: ")}, one, "names of the first part")
+    assert one and len(both) > len(one), "no names: nothing was tested"
 
 
 @test
