@@ -2,6 +2,7 @@
 //! future - futures whose transitions are traced, and awaits that record the reason.
 
 use crate::attach;
+use crate::memory;
 use crate::poll_trace::PollTrace;
 use crate::reason::Reason;
 use crate::session::session;
@@ -177,6 +178,7 @@ impl<F: Future> Future for Awaiting<F> {
 
 /// Store the site, reason and resource for the suspension of the traced future that runs here.
 fn note(place: &'static Location<'static>, reason: Reason, resource: Option<u64>, function: &'static str) {
+    memory::note(place, function);
     thread::with(|t| {
         if let (true, Some(s)) = (t.current.get() != 0, session()) {
             let site = if t.ready(s) { site::number(s, place, function) } else { 0 };

@@ -25,6 +25,7 @@
 //! | that a resource it waits for was closed, or which coroutine holds it | [`closing`], [`acquired`], [`released`] |
 //! | the span of your own traces that it works for | [`set_traceparent`] |
 //! | that it returned, was dropped before its end, or panicked | automatic |
+//! | which of the program's memory accesses are its own | automatic, with the memory runtime |
 //! | that no waker of it exists any more, so that nothing can wake it | automatic |
 //!
 //! # Guarantees
@@ -41,7 +42,8 @@
 //! The pairs of the protocol have the letters of `include/corotracer/slot.h`; this crate adds two:
 //!
 //! ```text
-//!   (ctp-S) a thread that sees an entry in a list of sites also sees the site's number
+//!   (ctp-S) a thread that sees an entry in a list of sites also sees the site's number, or its
+//!           texts for the memory runtime
 //!   (ctp-W) the executor's waker in a cell is stored and dropped by one thread at a time
 //! ```
 
@@ -55,6 +57,7 @@ mod future;
 mod lane;
 mod later;
 mod life;
+mod memory;
 mod order;
 mod poll_trace;
 mod pool;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! poll_trace - the transitions of one future, for code that owns the poll loop.
 
+use crate::memory::Mark;
 use crate::probe::Probe;
 use crate::session::session;
 use crate::thread::{self, Note};
@@ -55,6 +56,7 @@ pub struct PollTrace {
     pending: bool,
     /// The future returned or panicked: later calls record nothing.
     finished: bool,
+    memory: Mark,
 }
 
 impl PollTrace {
@@ -72,12 +74,9 @@ impl PollTrace {
     }
 
     pub(crate) fn born(name: &str, place: &'static Location<'static>, function: &'static str) -> PollTrace {
-        PollTrace {
-            probe: Probe::begin(name, place, function),
-            slot: Slot::EMPTY,
-            pending: false,
-            finished: false,
-        }
+        let probe = Probe::begin(name, place, function);
+        let memory = Mark::created(name, probe.id(), place, function);
+        PollTrace { probe, slot: Slot::EMPTY, pending: false, finished: false, memory }
     }
 
     /// Is the future traced?  Not without a collector, nor when the region has no room left, nor
@@ -98,8 +97,10 @@ impl PollTrace {
     pub fn on_resume(&mut self) {
         if !self.probe.is_open() {
             self.pending = false;
+            self.memory.resumed(|| 0);
             return;
         }
+        self.memory.paused();
         thread::with(|t| {
             t.note.set(Note::NONE);
             if self.pending && !self.finished {
@@ -107,6 +108,7 @@ impl PollTrace {
                 self.probe.resume(t);
             }
         });
+        self.memory.resumed(|| self.probe.id());
     }
 
     /// Call after a poll that returned `Pending`.  The address of the pinned future identifies it.
@@ -119,6 +121,7 @@ impl PollTrace {
     /// counter.
     #[inline]
     pub fn on_pending_addr(&mut self, addr: u64) {
+        self.memory.suspended(|| self.probe.id());
         if !self.probe.is_open() || self.finished {
             self.pending = true; // it may be adopted when it is resumed
             return;
@@ -137,6 +140,7 @@ impl PollTrace {
 
     /// The future is destroyed, in whatever state; it is not traced afterwards.
     pub fn mark_dead(&mut self) {
+        self.memory.destroyed();
         if self.probe.is_open() {
             self.finished = true;
             self.probe.end(0);
@@ -149,6 +153,7 @@ impl PollTrace {
     }
 
     fn finish(&mut self, flags: u32) {
+        self.memory.ended();
         if self.probe.is_open() && !self.finished {
             self.finished = true;
             self.probe.done(flags);
@@ -167,9 +172,7 @@ impl PollTrace {
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
         if !self.probe.is_open() || self.finished {
-            let polled = poll(cx);
-            self.pending = polled.is_pending(); // as in on_pending_addr()
-            return polled;
+            return self.poll_untraced(cx, poll);
         }
         let mut run = Run::enter(self);
         let polled = if run.trace.probe.life().is_null() {
@@ -187,12 +190,35 @@ impl PollTrace {
     }
 }
 
+impl PollTrace {
+    /// A poll that writes no event.
+    #[inline(always)]
+    fn poll_untraced<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let outer = self.memory.outer();
+        self.memory.resumed(|| 0);
+        let polled = poll(cx);
+        self.pending = polled.is_pending(); // as in on_pending_addr()
+        if self.pending {
+            self.memory.suspended(|| 0);
+        } else {
+            self.memory.ended();
+        }
+        self.memory.outer_next(outer, self.pending);
+        polled
+    }
+}
+
 /// A poll in progress on this thread.
 struct Run<'a> {
     trace: &'a mut PollTrace,
     /// The traced future that was running on this thread before this poll, and its pending note.
     outer: u64,
     outer_note: Note,
+    outer_memory: u16,
     ticket: u64,
     returned: bool,
 }
@@ -200,11 +226,11 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn enter(trace: &'a mut PollTrace) -> Run<'a> {
         thread::with(|t| {
-            let outer_note = t.note.get();
+            let (outer_note, outer_memory) = (t.note.get(), trace.memory.outer());
             trace.on_resume();
             trace.probe.prepare(t);
             let outer = t.current.replace(trace.id());
-            Run { trace, outer, outer_note, ticket: t.ticket.get(), returned: false }
+            Run { trace, outer, outer_note, outer_memory, ticket: t.ticket.get(), returned: false }
         })
     }
 
@@ -228,6 +254,7 @@ impl Drop for Run<'_> {
         if !self.returned {
             self.trace.finish(END_CANCELLED); // it panicked
         }
+        self.trace.memory.outer_next(self.outer_memory, self.trace.pending);
         thread::with(|t| {
             let stale = t.ticket.get() != self.ticket
                 && session().map_or(true, |s| t.is_of_earlier_region(self.ticket, s));
@@ -250,6 +277,7 @@ impl Default for PollTrace {
 
 impl Drop for PollTrace {
     fn drop(&mut self) {
+        self.memory.destroyed();
         if self.probe.is_open() {
             self.probe.end(if self.finished { 0 } else { END_CANCELLED });
         }

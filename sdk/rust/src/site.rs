@@ -125,7 +125,7 @@ fn text_store(to: &[AtomicU8], text: &str) {
 }
 
 /// Shorten what `type_name` returns: no paths, and the bare name of an async fn.
-fn plain(function: &str) -> String {
+pub(crate) fn plain(function: &str) -> String {
     let named = function.replace("::{{closure}}", "");
     let mut out = String::new();
     for part in named.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
