@@ -77,11 +77,11 @@ decode to CSV|csv|MB/s|wc|wc -c|>= 0.05
 decode to JSON lines|jsonl|MB/s|wc|wc -c|>= 0.05
 decode to SQLite|sqlite|MB/s|wc|wc -c|
 an attach stops the program for|stopped|ns|||<= 0
-save, 1 thread, a ticket each|frames.threads.single.1_ns|ns|||
+save, 1 thread, a ticket each|frames.threads.single.1_ns|ns|frames.threads.clock_ns|clock_gettime|
 save, 2 threads, a ticket each|frames.threads.single.2_ns|ns|frames.threads.single.1_ns|1 thread|
 save, 4 threads, a ticket each|frames.threads.single.4_ns|ns|frames.threads.single.1_ns|1 thread|
 save, 8 threads, a ticket each|frames.threads.single.8_ns|ns|frames.threads.single.1_ns|1 thread|
-save, 1 thread, tickets in blocks|frames.threads.block.1_ns|ns|frames.threads.single.1_ns|a ticket each|
+save, 1 thread, tickets in blocks|frames.threads.block.1_ns|ns|frames.threads.clock_ns|clock_gettime|
 save, 2 threads, tickets in blocks|frames.threads.block.2_ns|ns|frames.threads.block.1_ns|1 thread|<= 1.5
 save, 4 threads, tickets in blocks|frames.threads.block.4_ns|ns|frames.threads.block.1_ns|1 thread|<= 1.5
 save, 8 threads, tickets in blocks|frames.threads.block.8_ns|ns|frames.threads.block.1_ns|1 thread|<= 1.5

@@ -4,8 +4,8 @@
  *
  * With a ticket from the shared counter for each frame, and with blocks of tickets per thread; both
  * with stamps.  Reported is the processor time of the threads per save, the best of some runs:
- * unlike the time that passes, it does not depend on how many threads share a processor.  The ring
- * is never read.
+ * unlike the time that passes, it does not depend on how many threads share a processor.  The
+ * yardstick is clock_gettime() in turns with them.  The ring is never read.
  */
 #include "bench.h"
 
@@ -42,9 +42,12 @@ static void *save_many(void *arg)
 {
 	struct N(work) frame = { .a = 1, .b = 2 }, *f = &frame;
 	double from;
-	unsigned i;
+	unsigned i, first = arg == &cost[0] ? SLOTS : 1;
 
-	N(work_save)(f); /* its first frame has more to do */
+	/* A thread's first frame has more to do, and so has the first use of each page of the ring.
+	 */
+	for (i = 0; i < first; i++)
+		N(work_save)(f);
 	pthread_barrier_wait(&start);
 	from = thread_ns();
 	for (i = 0; i < saves; i++) {
@@ -53,6 +56,19 @@ static void *save_many(void *arg)
 	}
 	*(double *)arg = (thread_ns() - from) / saves;
 	return NULL;
+}
+
+static double read_clock(void)
+{
+	struct timespec ts, *at = &ts;
+	double from = thread_ns();
+	unsigned i;
+
+	for (i = 0; i < saves; i++) {
+		BENCH_LAUNDER(at);
+		clock_gettime(CLOCK_MONOTONIC, at);
+	}
+	return (thread_ns() - from) / saves;
 }
 
 static void offer_ring(unsigned block)
@@ -96,6 +112,7 @@ static double run_threads(unsigned nr)
 int main(int argc, char **argv)
 {
 	unsigned rounds = (unsigned)bench_option(argc, argv, "rounds", 5), round, nr, block;
+	double clock = 1e9;
 
 	saves = (unsigned)bench_option(argc, argv, "saves", saves);
 	for (nr = 1; nr <= THREADS_MOST; nr *= 2) {
@@ -103,9 +120,10 @@ int main(int argc, char **argv)
 
 		/* They take turns: a busy neighbour affects both. */
 		for (round = 0; round < rounds; round++) {
-			for (block = 0; block < 2; block++) {
-				double ns;
+			double ns = read_clock();
 
+			clock = ns < clock ? ns : clock;
+			for (block = 0; block < 2; block++) {
 				offer_ring(block ? 64 : 0);
 				ns = run_threads(nr);
 				best[block] = ns < best[block] ? ns : best[block];
@@ -114,5 +132,6 @@ int main(int argc, char **argv)
 		bench_emit(best[0], "frames.threads.single.%u_ns", nr);
 		bench_emit(best[1], "frames.threads.block.%u_ns", nr);
 	}
+	bench_emit(clock, "frames.threads.clock_ns");
 	return 0;
 }
