@@ -37,9 +37,14 @@ test("dense frames are one mark, and every frame in sight is in exactly one", ()
 		const inSight = rows.filter((f) => f.ts >= from && f.ts <= to);
 		assert.equal(new Set(seen).size, seen.length);
 		assert.deepEqual(seen.filter((f) => f.ts >= from), inSight);
-		for (const m of marks) assert.ok(rows[m.last].ts - rows[m.first].ts < step && m.at >= rows[m.first].ts && m.at <= rows[m.last].ts);
+		for (const m of marks) assert.ok(rows[m.last].ts - rows[m.first].ts < 2 * step && m.at >= rows[m.first].ts && m.at <= rows[m.last].ts);
 	}
 	assert.deepEqual(frameMarks([], 0, 10, 1), []);
+});
+
+test("frames that are close are one mark, also on both sides of a step", () => {
+	const rows = [995, 997, 1003, 1004, 1006, 1750].map((ts) => saved(ts, "1", 1));
+	assert.deepEqual(frameMarks(rows, 0, 5000, 100), [{ at: 1000.5, first: 0, last: 4 }, { at: 1750, first: 5, last: 5 }]);
 });
 
 test("marks stay the same while the picture moves", () => {

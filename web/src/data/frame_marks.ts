@@ -3,6 +3,8 @@
 
 import type { FrameRow, Frames } from "./frames.ts";
 
+const CLOSE = 0.8; // of a step
+
 export interface FrameIndex {
 	of: number;                          // in the trace
 	kept: number;                        // here
@@ -56,7 +58,25 @@ export function frameMarks(rows: readonly FrameRow[], from: number, to: number, 
 		bin = here;
 	}
 	for (const m of out) m.at = (rows[m.first].ts + rows[m.last].ts) / 2;
-	return out.filter((m) => rows[m.last].ts >= from);
+	return joinClose(rows, out, CLOSE * step).filter((m) => rows[m.last].ts >= from);
+}
+
+// Frames that are close may be on both sides of the end of a step: two marks would cover each other.
+function joinClose(rows: readonly FrameRow[], marks: FrameMark[], least: number): FrameMark[] {
+	const out: FrameMark[] = [];
+	let isJoined = false;
+	for (const m of marks) {
+		const before = out.at(-1);
+		if (before && !isJoined && m.at - before.at < least) {
+			before.last = m.last;
+			before.at = (rows[before.first].ts + rows[before.last].ts) / 2;
+			isJoined = true;
+		} else {
+			out.push(m);
+			isJoined = false;
+		}
+	}
+	return out;
 }
 
 // "step 36, note 1": the types of some frames, most frequent first.

@@ -200,8 +200,9 @@ function drawLabel(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	const begin = Math.max(s.gutter, x);
 	const room = x + width - begin - 8;
 	ctx.font = FONT;
-	// The id alone is more useful than half a name.
-	const shown = fitText(ctx, room < ctx.measureText(text).width ? text.slice(text.lastIndexOf("#")) : text, room);
+	// The id alone is more useful than half a name; the number of a thread has no shorter form.
+	const id = text.lastIndexOf("#");
+	const shown = fitText(ctx, id >= 0 && room < ctx.measureText(text).width ? text.slice(id) : text, room);
 	if (shown === "" || (shown.endsWith("…") && room < 40)) return;
 	ctx.textBaseline = "middle";
 	ctx.fillStyle = p.onKind;

@@ -127,7 +127,7 @@ function frameFields(f: FrameRow): [string, string][] {
 }
 
 function markWidth(nr: number): number {
-	return nr === 1 ? 2 * SINGLE : nr < 10 ? 14 : nr < 1000 ? STEP : STEP + 8;
+	return nr === 1 ? 2 * SINGLE : nr < 10 ? 12 : nr < 100 ? 17 : nr < 1000 ? STEP : STEP + 8;
 }
 
 // One frame is a flag that points at its time; several are a box with their number.
