@@ -30,6 +30,7 @@
 		  OPT_REAL(struct session, shipping.options.wait_ns, 0, 1e6, 1e9),        \
 		  OPT_GIVEN(struct session, shipping.options.has_wait),                   \
 		  .is_rare = true },                                                      \
+		SHIP_SAMPLE_OPT(struct session, shipping.options, true),                  \
 		SHIP_LABEL_OPTS(struct session, shipping.options, true)
 
 static const struct opt opts[] = {

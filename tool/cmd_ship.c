@@ -13,6 +13,7 @@
 #include "base/printer.h"
 #include "cmd.h"
 #include "ship_options.h"
+#include "ship_watch.h"
 
 #define SHIP_IDLE_DEFAULT_NS UINT64_C(30000000000)
 
@@ -25,6 +26,7 @@ static const struct opt options[] = {
 	{ 0, "wait", "SECONDS", "how long to wait for a receiver that is away (default 30)",
 	  OPT_REAL(struct ship_command, ship.wait_ns, 0, 1e9, 1e9),
 	  OPT_GIVEN(struct ship_command, ship.has_wait) },
+	SHIP_SAMPLE_OPT(struct ship_command, ship, false),
 	SHIP_LABEL_OPTS(struct ship_command, ship, false),
 	{ 0, "again", NULL, "send all of it once more, as another run",
 	  OPT_FLAG(struct ship_command, again) },
@@ -94,6 +96,10 @@ static void ship_print(const struct ship_command *o, const char *trace,
 	ship_print_count(&p, "shipped", &r->shipped);
 	ship_print_count(&p, "spooled", &r->spooled);
 	ship_print_count(&p, "given_up", &r->given_up);
+	ship_print_count(&p, "left_out", &r->left_out);
+	ship_print_count(&p, "whole", &r->whole);
+	print_count(&p, "whole_coroutines", NULL, r->whole_coroutines);
+	print_count(&p, "sample", NULL, r->sample);
 	printer_end(&p);
 }
 
@@ -118,13 +124,18 @@ static int ship_trace(const struct ship_command *o, const char *trace, struct sh
 		.is_new = o->again,
 		.wait_ns = o->ship.has_wait ? o->ship.wait_ns : SHIP_IDLE_DEFAULT_NS,
 		.waits_while_blocks_arrive = true,
+		.watch = ship_watch_look,
 		.pause = ship_pause,
 		.report = ship_report,
 	};
 	struct shipper_result r;
 	struct err err = { 0 };
+	int rc;
 
-	if (shipper_run(&config, &r, &err) < 0) {
+	ship_watch_begin(trace);
+	rc = shipper_run(&config, &r, &err);
+	ship_watch_end();
+	if (rc < 0) {
 		message_error("ship", &err);
 		return EXIT_FAILED;
 	}

@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/monotonic.h"
 #include "cmd.h"
+#include "ship_watch.h"
 
 #define SHIPPING_NICE 5
 /* More than the shipper's own time: it may be in the middle of a call of a library. */
@@ -102,13 +103,17 @@ static void shipping_one(const struct shipping *s, const char *path, struct ship
 		.spool_size = s->is_spool ? s->options.spool_size : 0,
 		.is_new = s->is_new,
 		.wait_ns = s->options.wait_ns,
+		.watch = ship_watch_look,
 		.pause = shipping_pause,
 		.report = shipping_report,
 	};
 	struct shipper_result r;
 	struct err err = { 0 };
-	int rc = shipper_run(&config, &r, &err);
+	int rc;
 
+	ship_watch_begin(path);
+	rc = shipper_run(&config, &r, &err);
+	ship_watch_end();
 	if (rc < 0 && rc != -ENODATA)
 		message_error("ship", &err);
 	if (r.no_punch.code) {
@@ -122,6 +127,10 @@ static void shipping_one(const struct shipping *s, const char *path, struct ship
 	shipping_add_count(&sum->shipped, &r.shipped);
 	shipping_add_count(&sum->spooled, &r.spooled);
 	shipping_add_count(&sum->given_up, &r.given_up);
+	shipping_add_count(&sum->left_out, &r.left_out);
+	shipping_add_count(&sum->whole, &r.whole);
+	sum->whole_coroutines += r.whole_coroutines;
+	sum->sample = r.sample;
 	sum->is_finished = sum->is_finished && r.is_finished;
 	if ((s->is_spool || s->is_flight) && r.is_finished)
 		shipping_remove_spool(path);

@@ -28,6 +28,13 @@ void shipping_text(const struct shipping *s, bool is_quiet)
 			number_text(shipping_events(&r->shipped)),
 			number_plural(shipping_events(&r->shipped)), number_text(r->shipped.blocks),
 			number_plural(r->shipped.blocks), s->transport->name);
+	if (!is_quiet && r->sample > 1)
+		fprintf(stderr,
+			"corotracer: sampled: one of %s coroutines; %s event%s left out; %s "
+			"coroutine%s with findings sent whole\n",
+			number_text(r->sample), number_text(shipping_events(&r->left_out)),
+			number_plural(shipping_events(&r->left_out)),
+			number_text(r->whole_coroutines), number_plural(r->whole_coroutines));
 	if (given_up->blocks)
 		fprintf(stderr,
 			"corotracer: given up: %s event%s in %s block%s, the spool was full or "
@@ -72,5 +79,9 @@ void shipping_json(struct printer *p, const struct shipping *s)
 	shipping_json_count(p, "shipped", &r->shipped);
 	shipping_json_count(p, "spooled", &r->spooled);
 	shipping_json_count(p, "given_up", &r->given_up);
+	shipping_json_count(p, "left_out", &r->left_out);
+	shipping_json_count(p, "whole", &r->whole);
+	print_count(p, "whole_coroutines", NULL, r->whole_coroutines);
+	print_count(p, "sample", NULL, r->sample);
 	print_object_end(p);
 }

@@ -26,6 +26,11 @@ struct ship_options {
 };
 
 /* Rows of an option table; @at is the struct ship_options in @options. */
+#define SHIP_SAMPLE_OPT(options, at, rare)                                                        \
+	{                                                                                         \
+		0, "sample", "N", "send one of N coroutines, and all with findings",              \
+			OPT_NUMBER(options, at.sample, 1, SHIP_SAMPLE_HIGHEST), .is_rare = (rare) \
+	}
 #define SHIP_LABEL_OPTS(options, at, rare)                                   \
 	{ 0,                                                                 \
 	  "service",                                                         \

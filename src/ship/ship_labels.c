@@ -54,6 +54,9 @@ static const struct ship_label_number ship_final_numbers[] = {
 	SHIP_FINAL_NUMBER(given_up_blocks),
 	SHIP_FINAL_NUMBER(given_up_transitions),
 	SHIP_FINAL_NUMBER(given_up_others),
+	SHIP_FINAL_NUMBER(left_out_transitions),
+	SHIP_FINAL_NUMBER(left_out_others),
+	SHIP_FINAL_NUMBER(whole_blocks),
 };
 
 #define SHIP_COUNT(table) (sizeof(table) / sizeof((table)[0]))

@@ -22,9 +22,11 @@
 struct ship_final {
 	uint64_t written, collected, lost;
 	uint64_t others_written, others_collected, others_lost;
-	uint64_t blocks; /* of the trace, and further ones that the sender made of them */
+	uint64_t blocks; /* of the trace */
 	uint64_t given_up_blocks, given_up_transitions, given_up_others;
-	bool ended; /* the trace has totals; false: its collector was killed */
+	uint64_t left_out_transitions, left_out_others; /* by sampling */
+	uint64_t whole_blocks; /* further blocks, of coroutines that are sent whole */
+	bool ended;            /* the trace has totals; false: its collector was killed */
 };
 
 struct ship_labels {

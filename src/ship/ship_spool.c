@@ -105,12 +105,24 @@ void ship_spool_sent(struct ship_spool *s, struct ship_item *item)
 	s->nr_sent++;
 }
 
+/* The block has arrived without some of its events. */
+static void ship_spool_leave_out(struct ship_spool *s, const struct ship_item *item)
+{
+	s->shipped.transitions -= item->left_out_transitions;
+	s->shipped.others -= item->left_out_others;
+	s->left_out.blocks += item->left_out_transitions || item->left_out_others;
+	s->left_out.transitions += item->left_out_transitions;
+	s->left_out.others += item->left_out_others;
+}
+
 /* The item has arrived or was given up. */
 static void ship_spool_done(struct ship_spool *s, struct ship_item *item,
 			    enum ship_item_state state)
 {
 	ship_count_remove(&s->spooled, item);
 	ship_count_add(state == SHIP_ARRIVED ? &s->shipped : &s->given_up, item);
+	if (state == SHIP_ARRIVED)
+		ship_spool_leave_out(s, item);
 	s->given_up.blocks += item->gap.blocks;
 	s->given_up.transitions += item->gap.transitions;
 	s->given_up.others += item->gap.others;

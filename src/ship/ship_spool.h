@@ -24,7 +24,8 @@ struct ship_item {
 	uint64_t offset, number;
 	uint32_t size; /* with the head */
 	uint32_t transitions, others;
-	uint8_t state;          /* enum ship_item_state */
+	uint32_t left_out_transitions, left_out_others; /* by sampling, since it was sent */
+	uint8_t state;                                  /* enum ship_item_state */
 	bool is_necessary;      /* not given up: facts, and what was sent and may have arrived */
 	struct ship_damage gap; /* what is missing in front of it */
 };
@@ -40,6 +41,7 @@ struct ship_spool {
 	uint32_t next; /* no item before this one waits */
 	unsigned nr_sent;
 	struct ship_count shipped, spooled, given_up; /* spooled: waiting or sent */
+	struct ship_count left_out;                   /* by sampling, of blocks that arrived */
 	struct ship_place place; /* behind the last block that arrived or was given up */
 	bool has_changed;        /* since the caller cleared it */
 	/* The bytes from @from to @to of the file were given up; may be NULL. */

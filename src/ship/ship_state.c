@@ -60,6 +60,8 @@ static void ship_state_put(struct json_writer *w, const struct ship_state *s)
 	ship_state_count(w, "shipped", &s->shipped);
 	ship_state_count(w, "spooled", &s->spooled);
 	ship_state_count(w, "given_up", &s->given_up);
+	ship_state_count(w, "left_out", &s->left_out);
+	jw_field_u64(w, "whole_blocks", s->whole_blocks);
 	jw_field_bool(w, "finished", s->is_finished);
 	jw_field_string(w, "trouble", s->trouble[0] ? s->trouble : NULL);
 	jw_field_u64(w, "updated_realtime", monotonic_clock_ns(CLOCK_REALTIME));
@@ -181,6 +183,8 @@ static int ship_state_parse(struct ship_state *s, const char *text, size_t size,
 	s->shipped = ship_state_counts(object, "shipped");
 	s->spooled = ship_state_counts(object, "spooled");
 	s->given_up = ship_state_counts(object, "given_up");
+	s->left_out = ship_state_counts(object, "left_out");
+	s->whole_blocks = ship_state_number(object, "whole_blocks");
 	s->is_finished = json_is_true(json_object_get(object, "finished"));
 	ship_state_text(object, "receiver", s->receiver, sizeof(s->receiver));
 	ship_state_text(object, "trouble", s->trouble, sizeof(s->trouble));

@@ -23,9 +23,10 @@ struct ship_state {
 	struct ship_place place; /* all blocks before it have arrived or were given up, but for */
 	uint64_t pending[SHIP_PENDING_MAX]; /* the blocks at these offsets */
 	uint32_t nr_pending;
-	struct ship_count shipped, spooled, given_up;
-	bool is_finished;  /* the account of the run has arrived, too */
-	char trouble[512]; /* why nothing arrives at the moment; empty: all is well */
+	struct ship_count shipped, spooled, given_up, left_out;
+	uint64_t whole_blocks; /* further blocks that were made: see ship_whole.h */
+	bool is_finished;      /* the account of the run has arrived, too */
+	char trouble[512];     /* why nothing arrives at the moment; empty: all is well */
 };
 
 /* "TRACE.shipped"; the caller frees it; NULL: no memory. */

@@ -3,6 +3,7 @@
 #include "ship/shipper.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,13 @@
 
 #include "base/monotonic.h"
 #include "ship/ship_facts.h"
+#include "ship/ship_sample.h"
+#include "ship/ship_whole.h"
 #include "ship/spool_space.h"
 
 #define SHIPPER_LOOK_MS  100              /* how often to look for new blocks */
 #define SHIPPER_BUILD_NS (2 * NS_PER_SEC) /* how long to wait for the program's build-id */
+#define SHIPPER_WATCH_NS (5 * NS_PER_SEC) /* how often to look for findings */
 #define SHIPPER_SAVE_NS  (250 * NS_PER_MS)
 /* How long to wait before the next attempt: from, doubled up to. */
 #define SHIPPER_RETRY_NS     (250 * NS_PER_MS)
@@ -29,6 +33,11 @@ struct shipper {
 	char *state_path;
 	struct ship_labels labels;
 	struct json_writer labels_text;
+	struct json_writer whole_text; /* the labels of coroutines that are sent whole */
+	struct ship_sampler sampler;
+	struct ship_whole *whole; /* NULL: all coroutines are sent */
+	uint64_t watched_ns;
+	bool has_watched;       /* to the end of the trace */
 	struct ship_damage gap; /* that the spool knows of */
 	uint64_t events_ns;     /* when the first events were found; 0: not yet */
 	bool is_ready;          /* the labels are known: blocks may be sent */
@@ -50,10 +59,20 @@ static void shipper_choose(char *to, const char *given, const char *known)
 
 static int shipper_write_labels(struct shipper *s)
 {
+	struct ship_labels whole = s->labels;
+
+	whole.sample = 1;
 	jw_release(&s->labels_text);
 	jw_init_buffer(&s->labels_text);
 	ship_labels_write(&s->labels_text, &s->labels);
-	return jw_text(&s->labels_text, &(size_t){ 0 }) ? 0 : -ENOMEM;
+	jw_release(&s->whole_text);
+	jw_init_buffer(&s->whole_text);
+	ship_labels_write(&s->whole_text, &whole);
+	if (s->whole)
+		s->whole->rate = s->labels.sample;
+	return jw_text(&s->labels_text, &(size_t){ 0 }) && jw_text(&s->whole_text, &(size_t){ 0 })
+		       ? 0
+		       : -ENOMEM;
 }
 
 /* The labels of the run: given, or from its facts. */
@@ -142,7 +161,7 @@ static int shipper_look(struct shipper *s, struct err *err)
 		if (block.head.type == COMPACT_EVENTS && !s->events_ns)
 			s->events_ns = clock_now_ns();
 		if (s->config->spool_size)
-			ship_spool_bound(&s->spool, s->config->spool_size);
+			ship_spool_bound(&s->spool, s->config->spool_size / (s->whole ? 2 : 1));
 	}
 	if (rc == 0 && !s->has_ended) {
 		s->has_ended = true;
@@ -165,8 +184,12 @@ static void shipper_account(struct shipper *s, struct ship_final *f)
 		.given_up_others = sp->given_up.others,
 		.ended = s->facts.has_totals,
 		.collected = sp->shipped.transitions + sp->given_up.transitions +
-			     sp->spooled.transitions,
-		.others_collected = sp->shipped.others + sp->given_up.others + sp->spooled.others,
+			     sp->spooled.transitions + sp->left_out.transitions,
+		.others_collected = sp->shipped.others + sp->given_up.others + sp->spooled.others +
+				    sp->left_out.others,
+		.left_out_transitions = sp->left_out.transitions,
+		.left_out_others = sp->left_out.others,
+		.whole_blocks = s->whole ? s->whole->made : 0,
 	};
 	f->written = f->collected;
 	f->others_written = f->others_collected;
@@ -194,6 +217,18 @@ static void shipper_note_pending(struct shipper *s)
 	}
 }
 
+/*
+ * The space before this offset is given back.  Coroutines that are sent whole need blocks that have
+ * arrived: half of the spool is kept for them.
+ */
+static uint64_t shipper_freed(const struct shipper *s, const struct ship_item *oldest)
+{
+	uint64_t to = oldest ? oldest->offset : s->spool.place.offset;
+	uint64_t kept = s->whole ? s->config->spool_size / 2 : 0;
+
+	return to > kept ? to - kept : 0;
+}
+
 /* Save the progress first: what is given back to the file system cannot be sent again. */
 static int shipper_save(struct shipper *s, struct err *err)
 {
@@ -208,6 +243,8 @@ static int shipper_save(struct shipper *s, struct err *err)
 	st->shipped = s->spool.shipped;
 	st->spooled = s->spool.spooled;
 	st->given_up = s->spool.given_up;
+	st->left_out = s->spool.left_out;
+	st->whole_blocks = s->whole ? s->whole->made : 0;
 	st->is_finished = s->final_arrived;
 	shipper_note_pending(s);
 	s->saved_ns = clock_now_ns();
@@ -215,7 +252,7 @@ static int shipper_save(struct shipper *s, struct err *err)
 		return err->code;
 	s->spool.has_changed = false;
 	if (s->config->spool_size)
-		spool_space_free(&s->space, oldest ? oldest->offset : s->spool.place.offset);
+		spool_space_free(&s->space, shipper_freed(s, oldest));
 	return 0;
 }
 
@@ -236,6 +273,29 @@ static void shipper_save_if_due(struct shipper *s)
 
 /* ---- send ------------------------------------------------------------------------- */
 
+static bool shipper_wants(const void *ctx, uint64_t probe_id)
+{
+	const struct shipper *s = ctx;
+
+	return ship_sample_has(probe_id, s->labels.sample);
+}
+
+/* Leave out what is not sampled.  A block that cannot be decoded is sent as it is. */
+static int shipper_sample(struct shipper *s, struct ship_item *item, struct ship_block *block)
+{
+	int rc;
+
+	if (s->labels.sample <= 1 || block->head.type != COMPACT_EVENTS)
+		return 0;
+	rc = ship_sampler_filter(&s->sampler, s->follow.fd, block, item->number, true,
+				 shipper_wants, s);
+	if (rc <= 0)
+		return rc;
+	item->left_out_transitions = item->transitions - block->head.transitions;
+	item->left_out_others = item->others - block->head.others;
+	return 0;
+}
+
 static int shipper_send_item(struct shipper *s, struct ship_item *item, struct err *err)
 {
 	struct ship_parcel parcel = { .labels = &s->labels, .number = item->number };
@@ -254,6 +314,10 @@ static int shipper_send_item(struct shipper *s, struct ship_item *item, struct e
 		ship_spool_give_up(&s->spool, item);
 		return 0;
 	}
+	rc = shipper_sample(s, item, &block);
+	if (rc < 0)
+		return err_set(err, rc, "cannot sample block %" PRIu64 " of '%s': %s", item->number,
+			       s->config->trace, strerror(-rc));
 	parcel.block = block.data;
 	parcel.size = block.size;
 	parcel.labels_text = jw_text(&s->labels_text, &parcel.labels_size);
@@ -277,6 +341,63 @@ static void shipper_send_some(struct shipper *s)
 		if (err.code != -EAGAIN)
 			shipper_trouble(s, &err);
 		return;
+	}
+}
+
+/* ---- coroutines with findings ------------------------------------------------------ */
+
+static void shipper_found(void *arg, uint64_t probe_id)
+{
+	struct shipper *s = arg;
+
+	(void)ship_whole_add(s->whole, probe_id);
+}
+
+/* Look for findings, and make blocks of their coroutines. */
+static void shipper_watch(struct shipper *s)
+{
+	struct ship_place begin = { 0 };
+	uint64_t end;
+
+	if (!s->whole || !s->is_ready || s->has_watched ||
+	    (!s->has_ended && clock_now_ns() - s->watched_ns < SHIPPER_WATCH_NS))
+		return;
+	if (s->config->watch)
+		s->config->watch(s->has_ended, shipper_found, s);
+	s->watched_ns = clock_now_ns();
+	end = s->follow.next;
+	if (s->space.freed > s->space.begin)
+		begin.offset = s->space.freed;
+	/* From a place in the middle of a block, the next one is found. */
+	if (ship_whole_collect(s->whole, &s->sampler, s->config->trace, &begin, end) < 0 ||
+	    s->whole->first >= end || !s->whole->nr_coroutines)
+		s->has_watched = s->has_ended;
+}
+
+static void shipper_send_whole(struct shipper *s)
+{
+	struct ship_transport *t = s->config->transport;
+	struct ship_whole_block *b;
+	struct ship_labels labels = s->labels;
+	struct err err = { 0 };
+
+	labels.sample = 1;
+	while (s->whole && (!s->retry_at_ns || clock_now_ns() >= s->retry_at_ns) &&
+	       (b = ship_whole_next(s->whole)) != NULL) {
+		struct ship_parcel parcel = {
+			.labels = &labels,
+			.number = b->number,
+			.block = b->data.data,
+			.size = b->data.size,
+		};
+
+		parcel.labels_text = jw_text(&s->whole_text, &parcel.labels_size);
+		if (t->ops->send(t, &parcel, &err) < 0) {
+			if (err.code != -EAGAIN)
+				shipper_trouble(s, &err);
+			return;
+		}
+		b->is_sent = true;
 	}
 }
 
@@ -309,7 +430,9 @@ static void shipper_acked(void *ctx, uint64_t number)
 {
 	struct shipper *s = ctx;
 
-	if (s->final_sent && number == s->follow.next)
+	if (number >= SHIP_WHOLE_FIRST && s->whole)
+		ship_whole_arrived(s->whole, number);
+	else if (s->final_sent && number == s->follow.next)
 		s->final_arrived = true;
 	else
 		ship_spool_arrived(&s->spool, number);
@@ -324,13 +447,16 @@ static void shipper_acked(void *ctx, uint64_t number)
 static bool shipper_wait(struct shipper *s)
 {
 	struct ship_transport *t = s->config->transport;
-	bool has_sent = s->spool.nr_sent || (s->final_sent && !s->final_arrived);
+	bool has_sent = s->spool.nr_sent || (s->whole && s->whole->nr_blocks) ||
+			(s->final_sent && !s->final_arrived);
 	struct err err = { 0 };
 
 	if (!has_sent)
 		return s->config->pause && s->config->pause(SHIPPER_LOOK_MS);
 	if (t->ops->poll(t, SHIPPER_LOOK_MS, shipper_acked, s, &err) < 0) {
 		ship_spool_resend(&s->spool);
+		if (s->whole)
+			ship_whole_resend(s->whole);
 		s->final_sent = s->final_arrived;
 		shipper_trouble(s, &err);
 	}
@@ -344,6 +470,12 @@ static bool shipper_is_done(const struct shipper *s)
 	return s->final_arrived || clock_now_ns() - s->waits_since_ns >= s->config->wait_ns;
 }
 
+static bool shipper_has_sent_all(const struct shipper *s)
+{
+	return s->has_ended && s->is_ready && !s->spool.spooled.blocks &&
+	       (!s->whole || (s->has_watched && !s->whole->nr_blocks));
+}
+
 static int shipper_loop(struct shipper *s, struct err *err)
 {
 	int rc = 0;
@@ -351,7 +483,9 @@ static int shipper_loop(struct shipper *s, struct err *err)
 	while (rc == 0 && !shipper_is_done(s)) {
 		rc = shipper_look(s, err);
 		shipper_send_some(s);
-		if (s->has_ended && s->is_ready && !s->spool.spooled.blocks)
+		shipper_watch(s);
+		shipper_send_whole(s);
+		if (shipper_has_sent_all(s))
 			shipper_send_final(s);
 		if (shipper_wait(s))
 			break;
@@ -435,6 +569,9 @@ static int shipper_resume(struct shipper *s, struct err *err)
 	shipper_resume_account(s);
 	s->spool.shipped = s->state->shipped;
 	s->spool.given_up = s->state->given_up;
+	s->spool.left_out = s->state->left_out;
+	if (s->whole)
+		s->whole->made = s->state->whole_blocks;
 	s->spool.place = s->state->place;
 	s->final_arrived = s->state->is_finished;
 	s->state->trouble[0] = 0;
@@ -465,6 +602,8 @@ static int shipper_begin(struct shipper *s, struct err *err)
 	int rc;
 
 	jw_init_buffer(&s->labels_text);
+	jw_init_buffer(&s->whole_text);
+	s->whole = c->labels.sample > 1 ? calloc(1, sizeof(*s->whole)) : NULL;
 	s->state_path = ship_state_path(c->trace);
 	s->state = calloc(1, sizeof(*s->state));
 	if (!s->state_path || !s->state)
@@ -496,6 +635,11 @@ static void shipper_end(struct shipper *s)
 	ship_spool_release(&s->spool);
 	spool_space_close(&s->space);
 	jw_release(&s->labels_text);
+	jw_release(&s->whole_text);
+	ship_sampler_release(&s->sampler);
+	if (s->whole)
+		ship_whole_release(s->whole);
+	free(s->whole);
 	free(s->state_path);
 	free(s->state);
 }
@@ -506,6 +650,14 @@ static void shipper_tell(const struct shipper *s, struct shipper_result *r)
 	r->shipped = s->spool.shipped;
 	r->spooled = s->spool.spooled;
 	r->given_up = s->spool.given_up;
+	r->left_out = s->spool.left_out;
+	r->sample = s->labels.sample;
+	if (s->whole) {
+		r->whole.blocks = s->whole->arrived;
+		r->whole.transitions = s->whole->transitions;
+		r->whole.others = s->whole->others;
+		r->whole_coroutines = s->whole->nr_coroutines;
+	}
 	r->is_finished = s->final_arrived;
 	r->no_punch = s->space.refused;
 }

@@ -25,6 +25,11 @@ struct shipper_config {
 	bool is_new;         /* do not go on with an earlier TRACE.shipped */
 	uint64_t wait_ns;    /* for the receiver, after the end of the trace, */
 	bool waits_while_blocks_arrive; /* or after the last block that arrived */
+	/*
+	 * With labels.sample: report coroutines with findings, which are then sent whole, to
+	 * @found.  Called now and then, the last time with @has_ended.  May be NULL.
+	 */
+	void (*watch)(bool has_ended, void (*found)(void *arg, uint64_t probe_id), void *arg);
 	/* Wait up to @ms; true: stop shipping. */
 	bool (*pause)(int ms);
 	/* Something went wrong and is tried again; NULL: it works again. */
@@ -34,6 +39,10 @@ struct shipper_config {
 struct shipper_result {
 	char run[SHIP_RUN_SIZE];
 	struct ship_count shipped, spooled, given_up;
+	struct ship_count left_out; /* by sampling, of blocks that arrived */
+	struct ship_count whole;    /* arrived in further blocks, of coroutines with findings */
+	uint64_t whole_coroutines;  /* coroutines in these */
+	uint64_t sample;
 	bool is_finished;  /* everything has arrived or was given up, and the account has arrived */
 	bool was_finished; /* before this call */
 	struct err no_punch; /* why space of the spool is not given back; code 0: it is */

@@ -27,6 +27,7 @@
 #include "base/monotonic.h"
 #include "trace/compact_encode.h"
 #include "trace/compact_index.h"
+#include "trace/compact_pack.h"
 #include "trace/compact_switches.h"
 #include "trace/schema.h"
 #include "trace/sidecar.h"
@@ -203,35 +204,6 @@ static int compact_write_switches(struct compact_writer *w)
 	return rc;
 }
 
-static bool compact_may_be_left_out(unsigned id)
-{
-	return id == COMPACT_SHAPE || id == COMPACT_THREAD_HIGH || id == COMPACT_MISS ||
-	       id == COMPACT_INDEX_LOW || id == COMPACT_INDEX_HIGH ||
-	       (id >= COMPACT_DELTA_0 && id <= COMPACT_DELTA_2);
-}
-
-static int compact_make_events(struct compact_writer *w, struct compact_block_head *head)
-{
-	struct compact_source columns[NR_COMPACT_COLUMNS] = { 0 };
-	struct compact_encoder *e = w->encoder;
-	unsigned id, nr = 0;
-
-	compact_head_init(w, head, COMPACT_EVENTS);
-	head->items = e->items;
-	head->transitions = e->transitions;
-	head->others = e->others;
-	head->min_ts = e->min_ts;
-	head->max_ts = e->max_ts;
-	head->kinds = (uint16_t)e->kinds;
-	for (id = COMPACT_SHAPE; id < NR_COMPACT_COLUMNS; id++, nr++) {
-		columns[nr].id = id;
-		columns[nr].may_be_left_out = compact_may_be_left_out(id);
-		if (!compact_encoder_column(e, id, &columns[nr].data, &columns[nr].size))
-			return -ENOMEM;
-	}
-	return compact_block_make(&w->packer, head, columns, nr);
-}
-
 /* The write itself, announced to the saver. */
 static int compact_save_events(struct compact_writer *w, const struct compact_block_head *head)
 {
@@ -260,7 +232,8 @@ static int compact_write_events(struct compact_writer *w)
 	struct compact_block_head head;
 	int rc;
 
-	rc = compact_make_events(w, &head);
+	compact_head_init(w, &head, COMPACT_EVENTS);
+	rc = compact_pack_events(&w->packer, w->encoder, &head);
 	if (rc == 0)
 		rc = compact_save_events(w, &head);
 	if (rc == 0) {

@@ -2,10 +2,15 @@
 """test_ship.py - blocks of a trace arrive once, or are counted as spooled or given up; nothing waits for the receiver."""
 import glob
 import shutil
+import struct
 
+from compact_decoder import columns_of, events_of
 from harness import *
 from ship_receiver import *
 from ship_runs import *
+
+
+WHOLE_FIRST = 1 << 62
 
 
 def blocked_receiver(dir):
@@ -176,6 +181,54 @@ def serve_ships_the_trace_that_it_shows(dir):
     equal(p.wait(timeout=60), 0, "status")
     (got,) = shipped_files(dir + "/out").values()
     equal(got.blocks, blocks_of(dir + "/t.ct"), "blocks")
+
+
+def splitmix64(x):
+    mask = (1 << 64) - 1
+    x = (x + 0x9e3779b97f4a7c15) & mask
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 & mask
+    x = (x ^ x >> 27) * 0x94d049bb133111eb & mask
+    return x ^ x >> 31
+
+
+def events_by_coroutine(blocks):
+    """What a decoder that knows nothing of sampling reads from these blocks."""
+    by_id = {}
+    for block in blocks:
+        if block[4] == EVENTS:
+            columns, items = struct.unpack_from("<H", block, 6)[0], struct.unpack_from("<I", block, 64)[0]
+            for event in events_of(columns_of(block[80:], columns), items):
+                if "kind" in event:
+                    by_id.setdefault(event["probe_id"], []).append(event)
+    return by_id
+
+
+@test
+def a_sample_has_whole_lives_and_every_coroutine_with_a_finding(dir):
+    r = run_ship(dir, f"file:{dir}/out", "-o", dir + "/t.ct", "--sample", "4", program=(os.environ["CORPUS_BUGGY"], "deadlock"))
+    s = r.summary
+    ship_ = s["ship"]
+    equal(s["collected"], sum(ship_[part]["transitions"] for part in ("shipped", "spooled", "given_up", "left_out")), "collected transitions")
+    every = events_by_coroutine(blocks_of(dir + "/t.ct").values())
+    chosen = {i for i in every if splitmix64(i) % 4 == 0}
+    assert 0 < len(chosen) < len(every), (len(chosen), len(every))
+    envelopes = [e for run in glob.glob(dir + "/out/*/*/*") for e in [Envelope(open(run, "rb").read())]]
+    normal = [e for e in envelopes if e.number < WHOLE_FIRST and e.block]
+    whole = [e for e in envelopes if e.number >= WHOLE_FIRST]
+    equal({e.labels["sample"] for e in normal}, {4}, "rate of the sample")
+    equal({e.labels["sample"] for e in whole}, {1}, "rate of coroutines with findings")
+    got = events_by_coroutine(e.block for e in sorted(normal, key=lambda e: e.number))
+    equal(got, {i: every[i] for i in chosen}, "the sample")
+    equal(sum(len(events) for events in got.values()), ship_["shipped"]["transitions"] + ship_["shipped"]["others"], "events of the sample")
+    found = {c["probe_id"] for f in json.loads(tool("report", "--json", dir + "/t.ct")[1])["findings"]
+             if f["fault"] for c in f["coroutines"]} - chosen
+    got = events_by_coroutine(e.block for e in sorted(whole, key=lambda e: e.number))
+    assert found and found <= set(got), (found, set(got))
+    equal(got, {i: every[i] for i in got}, "coroutines with findings")
+    equal((ship_["whole"]["blocks"], ship_["whole_coroutines"]), (len(whole), len(got)), "whole coroutines")
+    (final,) = [e.labels["final"] for e in envelopes if "final" in e.labels]
+    equal(final["left_out_transitions"], ship_["left_out"]["transitions"], "left out, in the account")
+    equal(final["whole_blocks"], len(whole), "further blocks, in the account")
 
 
 @test
