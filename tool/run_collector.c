@@ -328,6 +328,7 @@ int session_run(struct session *s)
 	}
 	run_waiting_end();
 	session_end_shipper(s, true);
+	shipping_settle(&s->shipping, result.collected, result.others_collected);
 	status = session_exit_status(s, &result);
 	/* The reader of stderr may have closed it; the exit status still counts. */
 	signal(SIGPIPE, SIG_IGN);

@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/monotonic.h"
 #include "cmd.h"
+#include "run_leftovers.h"
 #include "ship_watch.h"
 
 #define SHIPPING_NICE 5
@@ -143,6 +144,7 @@ static int shipping_main(struct shipping *s, int path_fd, int result_fd)
 
 	setpriority(PRIO_PROCESS, 0, SHIPPING_NICE);
 	shipping_catch_signals();
+	leftovers_start(s, shipping_pause);
 	while (shipping_next_path(path_fd, path, sizeof(path)))
 		shipping_one(s, path, &sum);
 	ship_transport_close(s->transport);
@@ -223,12 +225,43 @@ void shipping_snapshot(struct shipping *s, const char *path)
 	s->nr_skipped++;
 }
 
+/* The process was killed: what it saved last is what is known. */
+static void shipping_read_state(struct shipping *s)
+{
+	struct ship_state *state = malloc(sizeof(*state));
+	char *path = ship_state_path(s->trace);
+	struct err err = { 0 };
+
+	memset(&s->result, 0, sizeof(s->result));
+	s->result.sample = s->labels.sample;
+	if (state && path && ship_state_read(state, path, &err) > 0) {
+		s->result.shipped = state->shipped;
+		s->result.spooled = state->spooled;
+		s->result.given_up = state->given_up;
+		s->result.left_out = state->left_out;
+		memcpy(s->result.run, state->labels.run, sizeof(s->result.run));
+	}
+	free(path);
+	free(state);
+}
+
 static void shipping_read_result(struct shipping *s)
 {
 	s->has_result = io_read(s->result_fd, &s->result, sizeof(s->result)) ==
 			(ssize_t)sizeof(s->result);
 	if (!s->has_result)
-		memset(&s->result, 0, sizeof(s->result));
+		shipping_read_state(s);
+}
+
+void shipping_settle(struct shipping *s, uint64_t collected, uint64_t others)
+{
+	struct shipper_result *r = &s->result;
+
+	if (s->has_result || s->is_flight)
+		return;
+	r->spooled.transitions = collected - r->shipped.transitions - r->given_up.transitions -
+				 r->left_out.transitions;
+	r->spooled.others = others - r->shipped.others - r->given_up.others - r->left_out.others;
 }
 
 /* Wait until the child closes the pipe of its result. */

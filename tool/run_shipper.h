@@ -57,6 +57,9 @@ void shipping_snapshot(struct shipping *s, const char *path);
 /* There are no more traces.  Waits until the process has sent the rest, or for its time. */
 void shipping_finish(struct shipping *s);
 
+/* If the process was killed: what it did not account for of these events is spooled. */
+void shipping_settle(struct shipping *s, uint64_t collected, uint64_t others);
+
 /* End the process now; it saves its progress. */
 void shipping_stop(struct shipping *s);
 

@@ -18,11 +18,11 @@ void shipping_text(const struct shipping *s, bool is_quiet)
 
 	if (!s->options.url)
 		return;
-	if (!s->has_result) {
-		fputs("corotracer: shipped: not known, the shipping process was killed\n", stderr);
-		ship_options_hint(s->transport->name, s->trace);
-		return;
-	}
+	if (!s->has_result)
+		fputs("corotracer: the shipping process did not end in time and was killed; what "
+		      "it "
+		      "had not saved counts as spooled\n",
+		      stderr);
 	if (!is_quiet)
 		fprintf(stderr, "corotracer: shipped: %s event%s in %s block%s -> %s\n",
 			number_text(shipping_events(&r->shipped)),
@@ -42,7 +42,7 @@ void shipping_text(const struct shipping *s, bool is_quiet)
 			number_text(shipping_events(given_up)),
 			number_plural(shipping_events(given_up)), number_text(given_up->blocks),
 			number_plural(given_up->blocks));
-	if (spooled->blocks)
+	if (shipping_events(spooled) || spooled->blocks)
 		fprintf(stderr, "corotracer: spooled: %s event%s in %s block%s -> %s\n",
 			number_text(shipping_events(spooled)),
 			number_plural(shipping_events(spooled)), number_text(spooled->blocks),
@@ -72,7 +72,7 @@ void shipping_json(struct printer *p, const struct shipping *s)
 		return;
 	print_object(p, "ship");
 	print_string(p, "receiver", s->transport->name);
-	print_string(p, "run", s->has_result && !s->is_flight ? r->run : NULL);
+	print_string(p, "run", r->run[0] && !s->is_flight ? r->run : NULL);
 	print_string(p, "trace", s->trace);
 	print_flag(p, "known", NULL, s->has_result);
 	print_flag(p, "finished", NULL, r->is_finished);

@@ -9,6 +9,7 @@
 
 #define LIBNATS_FUNCTIONS(X)             \
 	X(jsCtx_Destroy)                 \
+	X(jsOptions_Init)                \
 	X(jsStreamConfig_Init)           \
 	X(jsStreamInfo_Destroy)          \
 	X(js_AddStream)                  \

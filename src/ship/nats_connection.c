@@ -9,7 +9,7 @@
 
 #include "base/monotonic.h"
 
-#define NATS_CONNECT_MS INT64_C(3000)
+#define NATS_CONNECT_MS INT64_C(2000)
 /* A connection on which nothing moves is noticed after the second ping. */
 #define NATS_PING_MS INT64_C(2000)
 #define NATS_PINGS   2
@@ -192,8 +192,12 @@ static int nats_find_stream(struct nats_connection *c, const struct nats_address
 	jsStreamInfo *info = NULL;
 	jsErrCode code = 0;
 	jsCtx *js = NULL;
-	natsStatus s = libnats.natsConnection_JetStream(&js, c->nc, NULL);
+	jsOptions options;
+	natsStatus s = libnats.jsOptions_Init(&options);
 
+	options.Wait = NATS_CONNECT_MS;
+	if (s == NATS_OK)
+		s = libnats.natsConnection_JetStream(&js, c->nc, &options);
 	if (s == NATS_OK)
 		s = libnats.js_GetStreamInfo(&info, js, NATS_STREAM, NULL, &code);
 	if (info)

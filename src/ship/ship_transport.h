@@ -33,8 +33,9 @@ typedef void (*ship_acked_fn)(void *ctx, uint64_t number);
 
 struct ship_transport_ops {
 	/*
-	 * Begin to deliver.  0: poll() will report its arrival.  A negative errno: not now; the
-	 * caller tries again later.
+	 * Begin to deliver.  0: poll() will report its arrival.  -EAGAIN: too much is on its way.
+	 * Another negative errno: the receiver is away; all that has not arrived must be sent
+	 * again, later.
 	 */
 	int (*send)(struct ship_transport *t, const struct ship_parcel *parcel, struct err *err);
 	/*

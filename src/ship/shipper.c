@@ -113,6 +113,18 @@ static void shipper_trouble(struct shipper *s, const struct err *trouble)
 		s->config->report(s->config->transport, trouble);
 }
 
+/* Nothing that was sent and has not arrived will arrive. */
+static void shipper_lost(struct shipper *s, const struct err *trouble)
+{
+	if (trouble->code == -EAGAIN)
+		return;
+	ship_spool_resend(&s->spool);
+	if (s->whole)
+		ship_whole_resend(s->whole);
+	s->final_sent = s->final_arrived;
+	shipper_trouble(s, trouble);
+}
+
 static void shipper_works(struct shipper *s)
 {
 	s->retry_ns = s->retry_at_ns = 0;
@@ -338,8 +350,7 @@ static void shipper_send_some(struct shipper *s)
 	       (item = ship_spool_next(&s->spool)) != NULL) {
 		if (shipper_send_item(s, item, &err) == 0)
 			continue;
-		if (err.code != -EAGAIN)
-			shipper_trouble(s, &err);
+		shipper_lost(s, &err);
 		return;
 	}
 }
@@ -393,8 +404,7 @@ static void shipper_send_whole(struct shipper *s)
 
 		parcel.labels_text = jw_text(&s->whole_text, &parcel.labels_size);
 		if (t->ops->send(t, &parcel, &err) < 0) {
-			if (err.code != -EAGAIN)
-				shipper_trouble(s, &err);
+			shipper_lost(s, &err);
 			return;
 		}
 		b->is_sent = true;
@@ -421,8 +431,8 @@ static void shipper_send_final(struct shipper *s)
 	if (parcel.labels_text &&
 	    s->config->transport->ops->send(s->config->transport, &parcel, &err) == 0)
 		s->final_sent = true;
-	else if (err.code != -EAGAIN)
-		shipper_trouble(s, &err);
+	else
+		shipper_lost(s, &err);
 	jw_release(&w);
 }
 
@@ -453,13 +463,8 @@ static bool shipper_wait(struct shipper *s)
 
 	if (!has_sent)
 		return s->config->pause && s->config->pause(SHIPPER_LOOK_MS);
-	if (t->ops->poll(t, SHIPPER_LOOK_MS, shipper_acked, s, &err) < 0) {
-		ship_spool_resend(&s->spool);
-		if (s->whole)
-			ship_whole_resend(s->whole);
-		s->final_sent = s->final_arrived;
-		shipper_trouble(s, &err);
-	}
+	if (t->ops->poll(t, SHIPPER_LOOK_MS, shipper_acked, s, &err) < 0)
+		shipper_lost(s, &err);
 	return s->config->pause && s->config->pause(0);
 }
 
@@ -482,6 +487,8 @@ static int shipper_loop(struct shipper *s, struct err *err)
 
 	while (rc == 0 && !shipper_is_done(s)) {
 		rc = shipper_look(s, err);
+		/* The run has its number before anything of it is sent. */
+		shipper_save_if_due(s);
 		shipper_send_some(s);
 		shipper_watch(s);
 		shipper_send_whole(s);
@@ -489,7 +496,6 @@ static int shipper_loop(struct shipper *s, struct err *err)
 			shipper_send_final(s);
 		if (shipper_wait(s))
 			break;
-		shipper_save_if_due(s);
 	}
 	return rc;
 }
@@ -578,7 +584,7 @@ static int shipper_resume(struct shipper *s, struct err *err)
 	if (shipper_write_labels(s) < 0)
 		return err_set(err, -ENOMEM, "no memory to ship '%s'", s->config->trace);
 	ship_follow_close(&s->follow);
-	if (ship_follow_open(&s->follow, s->config->trace, true, err) < 0)
+	if (ship_follow_open(&s->follow, s->config->trace, !s->config->has_ended, err) < 0)
 		return err->code;
 	ship_follow_seek(&s->follow, &s->state->place);
 	return shipper_add_pending(s, err);
@@ -608,7 +614,7 @@ static int shipper_begin(struct shipper *s, struct err *err)
 	s->state = calloc(1, sizeof(*s->state));
 	if (!s->state_path || !s->state)
 		return err_set(err, -ENOMEM, "no memory to ship '%s'", c->trace);
-	if (ship_follow_open(&s->follow, c->trace, true, err) < 0)
+	if (ship_follow_open(&s->follow, c->trace, !c->has_ended, err) < 0)
 		return err->code;
 	rc = shipper_first_block(s, &first, err);
 	if (rc <= 0)

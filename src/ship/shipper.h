@@ -22,6 +22,7 @@ struct shipper_config {
 	struct ship_transport *transport; /* not closed */
 	struct ship_labels labels;        /* empty texts: what the trace says */
 	uint64_t spool_size; /* give up the oldest blocks beyond it; 0: the trace stays whole */
+	bool has_ended;      /* the trace does not grow, although its file is locked */
 	bool is_new;         /* do not go on with an earlier TRACE.shipped */
 	uint64_t wait_ns;    /* for the receiver, after the end of the trace, */
 	bool waits_while_blocks_arrive; /* or after the last block that arrived */

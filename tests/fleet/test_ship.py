@@ -83,7 +83,7 @@ def what_a_receiver_refuses_is_spooled_and_sent_later(dir):
 
 @test
 def a_full_spool_gives_up_the_oldest_blocks_and_counts_them(dir):
-    program = (LANES, "wander", 4, 2000, 2000000)
+    program = (LANES, "wander", 4, 2000, 5000000)
     r = run_ship(dir, blocked_receiver(dir), "--host", "h1", "--ship-wait", "0.5", "--spool-size", "1M", "--fail-on-loss", program=program)
     s = r.summary
     check_account(s)
@@ -122,6 +122,29 @@ def a_killed_shipper_goes_on_where_it_stopped(dir):
     equal((r.status, all_["shipped"]["transitions"]), (0, 200000), r.err)
     (got,) = shipped_files(dir + "/out").values()
     assert 0 not in got.blocks and 3 in got.blocks, sorted(got.blocks)
+
+
+@test
+def a_spool_that_was_left_is_sent_by_the_next_run(dir):
+    r = run_ship(dir, blocked_receiver(dir), "--host", "h1", "--ship-wait", "0.2")
+    left = r.summary["ship"]["run"]
+    r = run_ship(dir, f"file:{dir}/out", "--host", "h1", "--ship-wait", "0.2", program=(LANES, "wander", 4, 2000, 1000000))
+    newer = r.summary["ship"]["run"]
+    equal(len(spools(dir)), 2, "spools")
+    unblock_receiver(dir)
+    # Both do not fit: the oldest is given up, and accounts for it.
+    p = start_ship(dir, f"file:{dir}/out", "--host", "h1", "--spool-size", "2M", program=(LANES, "endless", 5))
+
+    def accounts():
+        runs = shipped_files(dir + "/out")
+        return {run for run, got in runs.items() if got.final} >= {left, newer} and runs
+    runs = wait_until(accounts, "the accounts of both runs")
+    p.send_signal(signal.SIGTERM)
+    p.communicate(timeout=60)
+    check_final(runs[left])
+    check_final(runs[newer])
+    equal((runs[left].final["written"], runs[newer].final["given_up_blocks"]), (200000, 0), "written, given up")
+    wait_until(lambda: not spools(dir), "spools that are removed")
 
 
 @test

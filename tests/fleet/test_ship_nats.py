@@ -128,7 +128,7 @@ def a_stalled_connection_stops_neither_program_nor_collector(dir):
 @test
 def a_host_that_comes_back_after_its_spool_overflowed_counts_what_is_missing(dir):
     nats = Nats(begin=False)
-    r = run_ship(dir, nats.url(), "--ship-wait", "0", "--spool-size", "1M", program=(LANES, "wander", 4, 2000, 2000000))
+    r = run_ship(dir, nats.url(), "--ship-wait", "0", "--spool-size", "1M", program=(LANES, "wander", 4, 2000, 5000000))
     s = r.summary
     check_account(s)
     assert s["ship"]["given_up"]["blocks"] > 0, s["ship"]
