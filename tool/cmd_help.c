@@ -9,7 +9,7 @@
 static const char machines[] = "many machines";
 static const char about[] = "about the tool";
 
-static bool help_is_short(const char *instrument)
+static bool instrument_is_short(const char *instrument)
 {
 	return !strcmp(instrument, machines) || !strcmp(instrument, about);
 }
@@ -57,7 +57,7 @@ static void print_all(void)
 	puts("usage: corotracer COMMAND ...; to begin: run -o t.jsonl -- PROGRAM, report t.jsonl, "
 	     "help COMMAND");
 	for (i = 0; commands[i]; i++) {
-		if (first_of_instrument(i) && !help_is_short(commands[i]->instrument))
+		if (first_of_instrument(i) && !instrument_is_short(commands[i]->instrument))
 			print_instrument(commands[i]->instrument);
 	}
 	print_names(machines);

@@ -25,6 +25,7 @@ struct ship_options {
 	uint32_t sample; /* 0: all */
 };
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a member takes none */
 /* Rows of an option table; @at is the struct ship_options in @options. */
 #define SHIP_SAMPLE_OPT(options, at, rare)                                                        \
 	{                                                                                         \
@@ -54,6 +55,8 @@ struct ship_options {
 		0, "version-label", "TEXT", "label: version of the program", \
 			OPT_NAME(options, at.version), .is_rare = (rare)     \
 	}
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Fill in the labels.  False after an error message: one is too long. */
 bool ship_options_labels(const char *command, const struct ship_options *o,

@@ -98,7 +98,6 @@ int ship_whole_collect(struct ship_whole *w, struct ship_sampler *sampler, const
 	struct ship_block block;
 	struct err err = { 0 };
 	uint64_t searched = 0;
-	int rc;
 
 	if (!w->nr_coroutines || w->first >= end || w->nr_blocks == SHIP_WHOLE_BLOCKS)
 		return 0;
@@ -106,11 +105,10 @@ int ship_whole_collect(struct ship_whole *w, struct ship_sampler *sampler, const
 		return err.code;
 	ship_follow_seek(&f, begin);
 	/* Damaged places are holes: these blocks were given back. */
-	while (w->nr_blocks < SHIP_WHOLE_BLOCKS && (rc = ship_follow_head(&f, &block, &err)) > 0 &&
+	while (w->nr_blocks < SHIP_WHOLE_BLOCKS && ship_follow_head(&f, &block, &err) > 0 &&
 	       block.head.number < end) {
 		searched = block.head.number + 1;
-		rc = ship_whole_search(w, sampler, &f, &block);
-		if (rc < 0)
+		if (ship_whole_search(w, sampler, &f, &block) < 0)
 			break;
 	}
 	ship_follow_close(&f);

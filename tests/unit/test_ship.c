@@ -13,6 +13,8 @@
 #include "ship/ship_envelope.h"
 #include "ship/ship_follow.h"
 #include "ship/ship_labels.h"
+#include "ship/ship_sample.h"
+#include "ship/ship_spool.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 
@@ -136,16 +138,22 @@ static void labels_come_back(void)
 {
 	struct ship_labels sent = some_labels(), got;
 	struct err err = { 0 };
-	struct json_writer w;
+	struct json_writer w, again;
 	const char *text;
 	size_t size;
 
 	jw_init_buffer(&w);
+	jw_init_buffer(&again);
 	ship_labels_write(&w, &sent);
 	text = jw_text(&w, &size);
 	CHECK(text != NULL);
 	CHECK_EQ(ship_labels_parse(text, size, &got, &err), 0);
-	CHECK(!memcmp(&sent, &got, sizeof(sent)));
+	CHECK(got.has_final && got.final.ended && got.sample == 16);
+	CHECK_STR(got.host, sent.host);
+	CHECK_EQ(got.final.given_up_others, 2);
+	ship_labels_write(&again, &got);
+	CHECK_STR(jw_text(&again, &size), text);
+	jw_release(&again);
 	jw_release(&w);
 }
 
@@ -352,6 +360,118 @@ static void other_files_are_refused(void)
 	CHECK_EQ(ship_follow_open(&f, path, true, &err), -ENOENT);
 }
 
+/* ---- the spool ---------------------------------------------------------------------- */
+
+static struct ship_block spool_block(uint64_t number, unsigned type, uint32_t transitions)
+{
+	return (struct ship_block){
+		.offset = 32 + number * 1000,
+		.head = { .type = (uint8_t)type,
+			  .number = number,
+			  .size = 1000 - sizeof(struct compact_block_head),
+			  .transitions = transitions,
+			  .kinds = type == COMPACT_FACTS ? 1u << TRACE_ITEM_SITE : 1 },
+	};
+}
+
+static uint64_t freed_from, freed_to;
+
+static void note_freed(void *ctx, uint64_t from, uint64_t to)
+{
+	(void)ctx;
+	freed_from = from;
+	freed_to = to;
+}
+
+static void fill_spool(struct ship_spool *s)
+{
+	const struct ship_damage none = { 0 };
+	uint64_t i;
+
+	s->freed = note_freed;
+	for (i = 0; i < 10; i++) {
+		struct ship_block b = spool_block(i, i % 5 ? COMPACT_EVENTS : COMPACT_FACTS, 10);
+
+		CHECK_EQ(ship_spool_add(s, &b, &none), 0);
+	}
+	CHECK_EQ(s->spooled.bytes, 10000);
+}
+
+static void check_sum(const struct ship_spool *s)
+{
+	CHECK_EQ(s->shipped.blocks + s->spooled.blocks + s->given_up.blocks, 10);
+	CHECK_EQ(s->shipped.transitions + s->spooled.transitions + s->given_up.transitions, 100);
+}
+
+static void a_full_spool_keeps_facts_and_what_was_sent(void)
+{
+	struct ship_spool s = { 0 };
+
+	fill_spool(&s);
+	ship_spool_sent(&s, ship_spool_next(&s)); /* 0, facts */
+	ship_spool_sent(&s, ship_spool_next(&s)); /* 1 */
+	ship_spool_resend(&s);
+	ship_spool_bound(&s, 6000);
+	check_sum(&s);
+	/* Not 0 and 5, which are facts, and not 1, which may have arrived. */
+	CHECK_EQ(s.given_up.blocks, 4);
+	CHECK(s.spooled.bytes == 6000 && freed_from == 6032 && freed_to == 7032);
+	CHECK_EQ(s.items[6].state, SHIP_GIVEN_UP);
+	CHECK(s.items[5].state == SHIP_WAITING && s.items[1].state == SHIP_WAITING);
+	CHECK_EQ(s.place.next, 7);
+	CHECK_EQ(ship_spool_oldest(&s)->number, 0);
+	ship_spool_release(&s);
+}
+
+static void blocks_may_arrive_in_any_order_and_count_once(void)
+{
+	static const uint64_t order[] = { 3, 0, 1, 3, 2, 9, 8, 8, 7, 99, 6, 5, 4 };
+	struct ship_spool s = { 0 };
+	struct ship_item *item;
+	size_t i;
+
+	fill_spool(&s);
+	while ((item = ship_spool_next(&s)) != NULL)
+		ship_spool_sent(&s, item);
+	CHECK_EQ(s.nr_sent, 10);
+	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		ship_spool_arrived(&s, order[i]);
+		check_sum(&s);
+	}
+	CHECK(s.shipped.blocks == 10 && !s.nr_sent && !ship_spool_oldest(&s));
+	CHECK_EQ(s.place.offset, 10032);
+	ship_spool_release(&s);
+}
+
+/* Items that are done in the middle do not stay in memory. */
+static void a_long_outage_takes_no_more_memory(void)
+{
+	const struct ship_damage none = { 0 };
+	struct ship_spool s = { 0 };
+	uint64_t i;
+
+	for (i = 0; i < 100000; i++) {
+		struct ship_block b = spool_block(i, i ? COMPACT_EVENTS : COMPACT_FACTS, 10);
+
+		CHECK_EQ(ship_spool_add(&s, &b, &none), 0);
+		ship_spool_bound(&s, 20000);
+	}
+	CHECK(s.room <= 256 && s.spooled.blocks == 20 && s.given_up.blocks == 99980);
+	CHECK_EQ(ship_spool_oldest(&s)->number, 0);
+	ship_spool_release(&s);
+}
+
+static void a_sample_has_its_share_of_coroutines(void)
+{
+	unsigned nr = 0;
+	uint64_t i;
+
+	for (i = 0; i < 16000; i++)
+		nr += ship_sample_has(i, 16);
+	CHECK(nr > 900 && nr < 1100);
+	CHECK(ship_sample_has(7, 1) && ship_sample_has(7, 0));
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/test_ship.XXXXXX";
@@ -368,6 +488,10 @@ int main(void)
 	RUN(damaged_blocks_are_counted);
 	RUN(a_cut_trace_ends_with_its_last_whole_block);
 	RUN(other_files_are_refused);
+	RUN(a_full_spool_keeps_facts_and_what_was_sent);
+	RUN(blocks_may_arrive_in_any_order_and_count_once);
+	RUN(a_long_outage_takes_no_more_memory);
+	RUN(a_sample_has_its_share_of_coroutines);
 	rmdir(dir);
 	return 0;
 }
