@@ -43,7 +43,15 @@
 	X(natsStatus_GetText)            \
 	X(natsSubscription_Destroy)      \
 	X(natsSubscription_NextMsg)      \
-	X(nats_GetLastError)
+	X(nats_GetLastError)             \
+	X(js_DeleteConsumer)             \
+	X(js_PullSubscribe)              \
+	X(jsMsgMetaData_Destroy)         \
+	X(jsSubOptions_Init)             \
+	X(natsMsg_Ack)                   \
+	X(natsMsg_GetMetaData)           \
+	X(natsMsgList_Destroy)           \
+	X(natsSubscription_Fetch)
 
 struct libnats {
 	DYNLIB_POINTERS(LIBNATS_FUNCTIONS)

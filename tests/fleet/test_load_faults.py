@@ -11,6 +11,9 @@ from sql import *
 
 FULL = os.environ.get("COROTRACER_FULL") == "1"
 KILL_AT = os.environ.get("KILL_AT_SO", "build/tests/fleet/libkill_at.so")
+LANES_TARGET = os.environ.get("LANES_TARGET", "build/tests/lanes_target")
+BLOCKS = [LANES_TARGET, "turns", "50", "70000"]  # two blocks of events
+SMALL = [LANES_TARGET, "turns", "50", "20000"]
 SERVERS = {}
 
 
@@ -37,7 +40,7 @@ def ship_run(dir, number, spool, program=None, options=()):
     """A run that is kept as a trace, and shipped; its numbers, by `query`."""
     trace = f"{dir}/t{number}.ct"
     p = subprocess.run([TOOL, "run", "-q", "-o", trace, "--ship", f"file:{spool}", "--host", f"host{number}", "--service", "svc",
-                        "--region", "r1", *options, "--", *(program or [CHANNELS])], capture_output=True, text=True, check=False, timeout=240)
+                        "--region", "r1", *options, "--", *(program or BLOCKS)], capture_output=True, text=True, check=False, timeout=240)
     equal(p.returncode, 0, p.stderr)
     return trace
 
@@ -169,7 +172,7 @@ def a_server_that_stalls_is_asked_before_the_insert_is_repeated(dir):
 def missing_and_damaged_blocks_are_counted(dir):
     server, spool = store(), dir + "/spool"
     os.mkdir(spool)
-    trace = ship_run(dir, 0, spool, [CHANNELS])
+    trace = ship_run(dir, 0, spool)
     want = truth([trace])
     folder = next(root for root, _, files in os.walk(spool) if files)
     files = sorted(os.listdir(folder))
@@ -241,7 +244,7 @@ def twenty_collectors_at_once_and_one_loader_beside_them(dir):
     os.mkdir(spool)
     p = loader(server, "twenty", "--source", f"file:{spool}", "--state", dir + "/state", "--follow", "--remove")
     traces = {}
-    threads = [threading.Thread(target=lambda n=n: traces.update({n: ship_run(dir, n, spool, options=("--version-label", f"v{n % 3}"))}))
+    threads = [threading.Thread(target=lambda n=n: traces.update({n: ship_run(dir, n, spool, SMALL, options=("--version-label", f"v{n % 3}"))}))
                for n in range(20)]
     for t in threads:
         t.start()
