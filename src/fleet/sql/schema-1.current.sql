@@ -24,11 +24,11 @@ CREATE TABLE IF NOT EXISTS waits (
 	ts Int64 CODEC(Delta, T64, ZSTD(3)),              -- of the suspend
 	site UInt64 CODEC(ZSTD(1)),             -- where it suspended
 	wake_site UInt64 CODEC(ZSTD(1)),        -- where it was woken
-	probe_id UInt64 CODEC(T64, ZSTD(1)),         -- the coroutine
-	waker UInt64 CODEC(T64, ZSTD(1)),            -- the coroutine that woke it; 0: unknown
+	probe_id UInt64 CODEC(ZSTD(3)),         -- the coroutine
+	waker UInt64 CODEC(ZSTD(3)),            -- the coroutine that woke it; 0: unknown
 	reason Enum8('unknown' = 0, 'io-read' = 1, 'io-write' = 2, 'accept' = 3, 'connect' = 4, 'timer' = 5,
 		'mutex' = 6, 'semaphore' = 7, 'channel-send' = 8, 'channel-recv' = 9, 'join' = 10, 'yield' = 11, 'signal' = 12, 'user' = 13),
-	resource UInt64 CODEC(T64, ZSTD(1)),         -- descriptor, lock, ...; 0 also if it has none
+	resource UInt64 CODEC(ZSTD(3)),         -- descriptor, lock, ...; 0 also if it has none
 	wait_ns UInt64 CODEC(T64, ZSTD(1)),          -- suspend to resume, end or destroy; 0: open or lost
 	ready_ns UInt64 CODEC(T64, ZSTD(1)),         -- wake to resume; 0: no wake was seen, or it was not resumed
 	state Enum8('resumed' = 0, 'woken' = 1, 'open' = 2, 'closed' = 3, 'lost' = 4),
@@ -48,16 +48,16 @@ CREATE TABLE IF NOT EXISTS events (
 	block UInt64 CODEC(Delta, ZSTD(1)),
 	ts Int64 CODEC(Delta, T64, ZSTD(3)),
 	kind Enum8('suspend' = 0, 'resume' = 1, 'birth' = 2, 'wake' = 3, 'end' = 4, 'destroy' = 5, 'close' = 6,
-		'acquire' = 7, 'release' = 8) CODEC(ZSTD(3)),
+		'acquire' = 7, 'release' = 8) CODEC(ZSTD(6)),
 	probe_id UInt64 CODEC(ZSTD(3)),
-	tid UInt64 CODEC(ZSTD(3)),
-	site UInt64 CODEC(ZSTD(3)),
+	tid UInt64 CODEC(ZSTD(6)),
+	site UInt64 CODEC(ZSTD(6)),
 	reason Enum8('unknown' = 0, 'io-read' = 1, 'io-write' = 2, 'accept' = 3, 'connect' = 4, 'timer' = 5,
-		'mutex' = 6, 'semaphore' = 7, 'channel-send' = 8, 'channel-recv' = 9, 'join' = 10, 'yield' = 11, 'signal' = 12, 'user' = 13) CODEC(ZSTD(3)),
-	resource UInt64 CODEC(ZSTD(3)),
+		'mutex' = 6, 'semaphore' = 7, 'channel-send' = 8, 'channel-recv' = 9, 'join' = 10, 'yield' = 11, 'signal' = 12, 'user' = 13) CODEC(ZSTD(6)),
+	resource UInt64 CODEC(T64, ZSTD(3)),
 	peer UInt64 CODEC(ZSTD(3)),            -- of a birth the parent, of a wake the waker
-	flags UInt8 CODEC(ZSTD(3)),            -- 1 has a resource, 2 destroyed, 8 was suspended, 16 cancelled, 32 adopted
-	name String CODEC(ZSTD(3)),            -- of a birth
+	flags UInt8 CODEC(ZSTD(6)),            -- 1 has a resource, 2 destroyed, 8 was suspended, 16 cancelled, 32 adopted
+	name String CODEC(ZSTD(6)),            -- of a birth
 	sample UInt32 CODEC(Delta, ZSTD(1)),
 	time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(ts)
 ) ENGINE = MergeTree
