@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/printer.h"
 #include "base/text.h"
@@ -154,27 +153,6 @@ static void load_on_waiting(void *ctx, const struct err *err)
 	message_print("load", "%s; trying again", err->text);
 }
 
-/* ~/.local/state/corotracer/load, whose directories are created. */
-static const char *load_default_state(void)
-{
-	static char path[4096];
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char *at;
-
-	if (state && *state == '/')
-		snprintf(path, sizeof(path), "%s/corotracer/load", state);
-	else if (home && *home == '/')
-		snprintf(path, sizeof(path), "%s/.local/state/corotracer/load", home);
-	else
-		return NULL;
-	for (at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = '\0';
-		mkdir(path, 0700);
-		*at = '/';
-	}
-	return path;
-}
-
 static int load_from_source(struct load_job *job, struct err *err)
 {
 	const char *source = job->source;
@@ -269,7 +247,7 @@ static int run_load(int argc, char **argv)
 		return EXIT_USAGE;
 	/* A whole trace is loaded from its beginning, and compared with the store. */
 	if (o.job.source && !o.job.loader_options.state_dir)
-		o.job.loader_options.state_dir = load_default_state();
+		o.job.loader_options.state_dir = load_state_dir("load");
 	return load_job_run(&o.job, argv + first, argc - first);
 }
 

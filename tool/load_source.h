@@ -32,6 +32,12 @@ int load_directory(struct load_job *job, const char *dir, struct err *err);
 /* Load the messages of a stream.  @rest is what follows "nats://". */
 int load_stream(struct load_job *job, const char *rest, struct err *err);
 
+/*
+ * ~/.local/state/corotracer/NAME, whose parents are created; valid until the next call.  NULL:
+ * there is no home directory.
+ */
+const char *load_state_dir(const char *name);
+
 /* The name of a run whose shipper gave it none, and of the loader that loads it. */
 void load_run_name(const struct sidecar_run *run, const char *path, char name[SHIP_RUN_SIZE]);
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "fleet/loader_transport.h"
+#include "load_source.h"
 
 static bool ship_options_text(const char *command, const char *option, const char *text, char *to)
 {
@@ -36,8 +38,12 @@ struct ship_transport *ship_options_receiver(const char *command, const struct s
 					     int *status)
 {
 	struct err err = { 0 };
-	struct ship_transport *t = ship_transport_open(o->url, &err);
+	struct ship_transport *t;
 
+	if (clickhouse_url_is(o->url))
+		t = loader_transport_open(o->url, load_state_dir("load-ship"), &err);
+	else
+		t = ship_transport_open(o->url, &err);
 	if (t)
 		return t;
 	message_error(command, &err);

@@ -154,4 +154,28 @@ def parts_of_blocks_are_joined_and_a_clock_that_is_ahead_is_noted(dir):
     equal(server.value("SELECT count() FROM parts.runs FINAL WHERE complete AND blocks_missing = 0"), 2, "complete runs")
 
 
+@test
+def a_run_is_shipped_straight_into_the_store_also_when_it_comes_late(dir):
+    server = ClickHouse(begin=False)
+    server.configure()
+    os.environ["XDG_STATE_HOME"] = dir + "/state"
+    traces = {}
+    t = threading.Thread(target=lambda: traces.update({0: ship_run(dir, 0, server.url("direct"))}))
+    t.start()
+    time.sleep(1)
+    server.start()
+    traces[1] = ship_run(dir, 1, server.url("direct"), program=[CHANNELS])
+    t.join()
+    equal(len(traces), 2, "traces")
+    wait_until(lambda: complete(server, "direct") == 2, "complete runs")
+    equal(stored(server, "direct"), truth(traces.values()), "waits")
+    equal(server.rows("SELECT sum(blocks_missing), sum(collected - transitions), max(abs(clock_offset_ns)) FROM direct.runs FINAL"),
+          [("0", "0", "0")], "accounts")
+    # Once more, by hand: everything is there.
+    status, out, err = tool("ship", "--json", server.url("direct"), traces[1])
+    equal(status, 0, out + err)
+    equal(stored(server, "direct"), truth(traces.values()), "waits after the second time")
+    equal(os.listdir(dir + "/state/corotracer/load-ship"), [], "states of complete runs")
+
+
 main()
