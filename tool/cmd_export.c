@@ -4,8 +4,11 @@
  *
  * Both go to the sinks of src/export; export_frames.c has the summary of a recording.
  */
+#include <string.h>
+
 #include "export_job.h"
 #include "filter_opts.h"
+#include "load_source.h"
 
 static const struct opt options[] = {
 	{ 'i', "in", "TRACE", "JSON lines, CTF, .ct or recording; - is stdin",
@@ -57,7 +60,11 @@ static const struct opt options[] = {
 static int run_export(int argc, char **argv)
 {
 	struct export_job job = { 0 };
-	int first, status = opts_parse(&command_export, &job, argc, argv, &first);
+	int first, status;
+
+	if (argc > 1 && !strcmp(argv[1], "clickhouse"))
+		return load_export(argc, argv);
+	status = opts_parse(&command_export, &job, argc, argv, &first);
 
 	if (status != OPTS_PARSED)
 		return status;
@@ -73,8 +80,10 @@ const struct command command_export = {
 	.instrument = "coroutines",
 	.args = "KIND -i TRACE [-o FILE]",
 	.summary = "export a trace or recording to a database or another format",
-	.details = "KIND: csv sqlite mysql postgresql perfetto chrome jsonl ctf ct parquet otlp schema\n"
-		   "Exit status: 0 done; 1 failed, or something is missing; 2 usage.\n",
+	.details = "KIND: csv sqlite mysql postgresql perfetto chrome jsonl ctf ct parquet otlp "
+		   "schema,\n"
+		   "and clickhouse (see load).  Exit status: 0 done; 1 failed, or something is "
+		   "missing; 2 usage.\n",
 	.opts = options,
 	.run = run_export,
 };

@@ -253,7 +253,7 @@ static int run_load(int argc, char **argv)
 
 const struct command command_load = {
 	.name = "load",
-	.instrument = "coroutines",
+	.instrument = "many machines",
 	.args = "--into URL (--source URL | TRACE...)",
 	.summary = "put traces and shipped blocks into ClickHouse",
 	.details =

@@ -21,6 +21,7 @@
 #include "load_source.h"
 #include "message.h"
 #include "ship/ship_envelope.h"
+#include "ship/ship_whole.h"
 #include "trace/compact_block.h"
 
 #define LOAD_SUFFIX   ".ctblock"
@@ -67,6 +68,21 @@ static int load_folder_add(struct load_folder *f, uint64_t number)
 	return 0;
 }
 
+/* The last block of the trace, which may be its account, comes behind those of whole coroutines. */
+static void load_folder_put_last(struct load_folder *f)
+{
+	uint64_t number;
+	size_t i = f->nr;
+
+	while (i && f->numbers[i - 1] >= SHIP_WHOLE_FIRST)
+		i--;
+	if (!i || i == f->nr)
+		return;
+	number = f->numbers[i - 1];
+	memmove(&f->numbers[i - 1], &f->numbers[i], (f->nr - i) * sizeof(number));
+	f->numbers[f->nr - 1] = number;
+}
+
 static int load_folder_list(struct load_folder *f, struct err *err)
 {
 	DIR *dir = opendir(f->path);
@@ -87,6 +103,7 @@ static int load_folder_list(struct load_folder *f, struct err *err)
 		return err_set(err, rc, "no memory for the files of '%s'", f->path);
 	if (f->nr)
 		qsort(f->numbers, f->nr, sizeof(*f->numbers), load_compare_numbers);
+	load_folder_put_last(f);
 	return 0;
 }
 
@@ -129,7 +146,7 @@ static int load_file_read(struct load_job *job, const char *path, struct bytes *
 static bool load_were_given_up(struct load_job *job, const struct load_folder *f, size_t i,
 			       uint64_t next)
 {
-	uint64_t last = f->numbers[f->nr - 1], missing = last - next - (f->nr - 1 - i);
+	uint64_t last = f->numbers[f->nr - 1], missing = last - next, there;
 	struct ship_labels labels = { .has_final = false };
 	struct err err = { 0 };
 	struct bytes data = { 0 };
@@ -137,9 +154,12 @@ static bool load_were_given_up(struct load_job *job, const struct load_folder *f
 	char path[4160];
 	int rc;
 
+	for (there = 0; i + 1 < f->nr && f->numbers[i] < last; i++)
+		there++;
 	load_file_path(f, last, path);
 	rc = load_file_read(job, path, &data, &e, &labels, &err);
 	bytes_release(&data);
+	missing -= there < missing ? there : missing;
 	return rc > 0 && labels.has_final && missing <= labels.final.given_up_blocks;
 }
 
@@ -195,9 +215,11 @@ static int load_folder_load(struct load_job *job, struct load_folder *f, struct 
 	int rc = 0;
 
 	for (i = 0; rc >= 0 && i < f->nr && !load_is_ending; i++) {
-		if (knows_next && f->numbers[i] < next)
+		bool is_whole = f->numbers[i] >= SHIP_WHOLE_FIRST;
+
+		if (knows_next && !is_whole && f->numbers[i] < next)
 			continue;
-		if (knows_next && !load_may_pass(job, f, i, next)) {
+		if (knows_next && !is_whole && !load_may_pass(job, f, i, next)) {
 			job->waiting += f->nr - i;
 			break;
 		}
@@ -213,7 +235,7 @@ static int load_folder_load(struct load_job *job, struct load_folder *f, struct 
 			continue;
 		}
 		rc = loader_block(job->loader, &labels, e.number, e.block, e.block_size, 0, err);
-		next = e.number + 1;
+		next = is_whole ? next : e.number + 1;
 		++*nr;
 		if (rc == 0 && loader_is_due(job->loader))
 			rc = load_flush_folder(job, f, i + 1, err);

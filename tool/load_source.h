@@ -38,6 +38,9 @@ int load_stream(struct load_job *job, const char *rest, struct err *err);
  */
 const char *load_state_dir(const char *name);
 
+/* `export clickhouse`: @argv has "export", "clickhouse" and the options of `load`; -i TRACE. */
+int load_export(int argc, char **argv);
+
 /* The name of a run whose shipper gave it none, and of the loader that loads it. */
 void load_run_name(const struct sidecar_run *run, const char *path, char name[SHIP_RUN_SIZE]);
 

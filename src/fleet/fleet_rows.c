@@ -157,6 +157,10 @@ static const struct native_column run_rows_columns[] = {
 	ROW_U64("lost"),
 	ROW_U64("given_up"),
 	ROW_U64("given_up_others"),
+	ROW_U64("left_out"),
+	ROW_U64("left_out_others"),
+	ROW_U64("whole"),
+	ROW_U64("whole_others"),
 	ROW_I64("clock_offset_ns"),
 	ROW_U64("updated"),
 };

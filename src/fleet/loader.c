@@ -19,6 +19,7 @@
 #include "fleet/load_batch.h"
 #include "fleet/loader_run.h"
 #include "fleet/loader_rows.h"
+#include "ship/ship_whole.h"
 #include "trace/compact_decode.h"
 #include "trace/sidecar.h"
 
@@ -324,15 +325,23 @@ bool loader_is_due(const struct loader *l)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+/* The number that the next block of this kind should have. */
+static uint64_t loader_expected(const struct loader_run *run, uint64_t number)
+{
+	return number < SHIP_WHOLE_FIRST ? run->next : run->next_whole;
+}
+
 /* True if the block is one to load; a number that was passed over is counted. */
 static bool loader_take_number(struct loader *l, struct loader_run *run, uint64_t number)
 {
-	if (number < run->next || (run->is_complete && number > run->next)) {
+	uint64_t expected = loader_expected(run, number);
+
+	if (number < expected) {
 		l->totals.duplicates++;
 		return false;
 	}
-	run->counts.missing += number - run->next;
-	l->totals.missing += number - run->next;
+	run->counts.missing += number - expected;
+	l->totals.missing += number - expected;
 	return true;
 }
 
@@ -359,7 +368,7 @@ int loader_begin(struct loader *l, const struct ship_labels *labels, uint64_t nu
 
 	if (!run)
 		return err->code;
-	is_gap = number > run->next && run->pairs.nr_open;
+	is_gap = number > loader_expected(run, number);
 	rc = loader_make_room(l, run, is_gap || labels->has_final, err);
 	if (rc < 0 || !loader_take_number(l, run, number))
 		return rc < 0 ? rc : 1;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/monotonic.h"
+#include "ship/ship_whole.h"
 #include "trace/site_hash.h"
 
 int loader_rows_begin(struct loader_rows *r, struct load_batch *batch, struct loader_run *run,
@@ -15,7 +16,7 @@ int loader_rows_begin(struct loader_rows *r, struct load_batch *batch, struct lo
 	r->run = run;
 	r->number = number;
 	r->sample = labels->sample && labels->sample <= UINT32_MAX ? (uint32_t)labels->sample : 1;
-	r->pairs = labels->sample == run->labels.sample ? &run->pairs : &run->whole;
+	r->pairs = number < SHIP_WHOLE_FIRST ? &run->pairs : &run->whole;
 	r->part = 0;
 	r->transitions = r->others = r->waits = 0;
 	r->chunk = 0;
@@ -187,11 +188,17 @@ int loader_rows_end(struct loader_rows *r, bool is_block)
 	native_put_u32(b, BLOCK_COLUMN_WAITS, (uint32_t)r->waits);
 	native_put_u32(b, BLOCK_COLUMN_LOADED, (uint32_t)time(NULL));
 	counts->blocks += is_block;
-	counts->transitions += r->transitions;
-	counts->others += r->others;
 	counts->waits += r->waits;
 	r->all_waits += r->waits;
-	r->run->next = r->number + 1;
+	if (r->number < SHIP_WHOLE_FIRST) {
+		counts->transitions += r->transitions;
+		counts->others += r->others;
+		r->run->next = r->number + 1;
+	} else {
+		counts->whole += r->transitions;
+		counts->whole_others += r->others;
+		r->run->next_whole = r->number + 1;
+	}
 	r->run->has_changed = true;
 	return 0;
 }
@@ -227,6 +234,10 @@ int loader_rows_put_account(struct load_batch *batch, const struct loader_run *r
 		f->lost,
 		f->given_up_transitions,
 		f->given_up_others,
+		f->left_out_transitions,
+		f->left_out_others,
+		c->whole,
+		c->whole_others,
 		(uint64_t)run->clock_offset,
 		monotonic_clock_ns(CLOCK_REALTIME),
 	};

@@ -12,6 +12,7 @@
 
 #include "base/io.h"
 #include "base/output_file.h"
+#include "ship/ship_whole.h"
 #include "trace/compact_block.h"
 
 #define RUN_STATE_MAGIC   UINT64_C(0x3154534e55525443) /* "CTRUNST1" */
@@ -25,7 +26,7 @@ struct run_state_head {
 	uint32_t crc; /* of everything behind it, the rest of this head included */
 	struct ship_labels labels;
 	struct loader_counts counts;
-	uint64_t next;
+	uint64_t next, next_whole;
 	int64_t last_ts, clock_offset;
 	uint64_t is_complete;
 	uint64_t nr_sites, pairs_size, whole_size;
@@ -41,6 +42,7 @@ struct loader_run *loader_run_new(const struct ship_labels *labels)
 		return NULL;
 	r->labels = *labels;
 	r->is_in_doubt = true;
+	r->next_whole = SHIP_WHOLE_FIRST;
 	wait_pairs_init(&r->pairs);
 	wait_pairs_init(&r->whole);
 	return r;
@@ -78,6 +80,7 @@ static int run_state_encode(const struct loader_run *r, struct bytes *out)
 	head.labels = r->labels;
 	head.counts = r->counts;
 	head.next = r->next;
+	head.next_whole = r->next_whole;
 	head.last_ts = r->last_ts;
 	head.clock_offset = r->clock_offset;
 	head.is_complete = r->is_complete;
@@ -170,6 +173,7 @@ static int run_state_decode(struct loader_run *r, const struct bytes *state, con
 	r->labels = head.labels;
 	r->counts = head.counts;
 	r->next = head.next;
+	r->next_whole = head.next_whole;
 	r->last_ts = head.last_ts;
 	r->clock_offset = head.clock_offset;
 	r->is_complete = head.is_complete != 0;

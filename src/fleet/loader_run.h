@@ -13,12 +13,15 @@
 struct loader_counts {
 	uint64_t blocks, missing, damaged;
 	uint64_t transitions, others, waits;
+	uint64_t whole, whole_others; /* of coroutines that are sent whole, beside the others */
 };
 
 struct loader_run {
 	struct ship_labels labels; /* of its first block; with the account, once it has arrived */
 	size_t shard;
 	uint64_t next; /* number of the block after the last one */
+	uint64_t
+		next_whole; /* the same of blocks with whole coroutines, from SHIP_WHOLE_FIRST on */
 	bool is_complete;
 	bool is_in_doubt; /* its next block may be in the store */
 	bool has_changed; /* since it was saved */

@@ -210,6 +210,22 @@ def missing_and_damaged_blocks_are_counted(dir):
 
 
 @test
+def a_sample_is_scaled_and_coroutines_with_findings_are_whole(dir):
+    server, spool = store(), dir + "/spool"
+    os.mkdir(spool)
+    ship_run(dir, 0, spool, options=("--sample", "4"))
+    ship_run(dir, 1, spool, [os.environ["CORPUS_BUGGY"], "deadlock"], options=("--sample", "4"))
+    got = load(server, "sampled", "--source", f"file:{spool}", "--state", dir + "/state")
+    equal((got["missing"], got["complete_runs"]), (0, 2), "missing blocks, complete runs")
+    equal(server.rows("SELECT collected - transitions - given_up - left_out, left_out > 0 FROM sampled.runs FINAL"), [("0", "1")] * 2, "accounts")
+    assert server.value("SELECT sum(whole) FROM sampled.runs FINAL") > 0
+    equal(server.rows("SELECT sum(sample), sum(wait_ns * sample) FROM sampled.waits"),
+          server.rows("SELECT sum(count), sum(wait_ns) FROM sampled.waits_10s"), "scaled sums")
+    equal(server.rows("SELECT DISTINCT sample FROM sampled.waits ORDER BY sample"), [("1",), ("4",)], "samples")
+    equal(server.value("SELECT countIf(sample = 4) FROM sampled.runs FINAL"), 2, "runs that were sampled")
+
+
+@test
 def a_killed_shard_is_an_error_and_the_load_goes_on_when_it_is_back(dir):
     shards = ClickHouse.cluster(2, "secret")
     spool = dir + "/spool"

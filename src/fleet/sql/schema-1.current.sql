@@ -106,7 +106,8 @@ CREATE TABLE IF NOT EXISTS sites (
 	function String
 ) ENGINE = ReplacingMergeTree PARTITION BY tuple() ORDER BY site;
 
--- One row per run, replaced as it goes on.  Missing from the store: collected - transitions - given_up.
+-- One row per run, replaced as it goes on.  Missing from the store:
+-- collected - transitions - given_up - left_out.
 CREATE TABLE IF NOT EXISTS runs (
 	run String,
 	service String,
@@ -121,15 +122,19 @@ CREATE TABLE IF NOT EXISTS runs (
 	blocks_total UInt64,    -- of the run; 0: not known yet
 	blocks_missing UInt64,  -- numbers that were passed over
 	blocks_damaged UInt64,
-	transitions UInt64,     -- loaded
+	transitions UInt64,     -- loaded, without whole
 	others UInt64,
-	waits UInt64,
+	waits UInt64,           -- loaded
 	written UInt64,         -- by the program; 0 as long as the run is not complete
 	collected UInt64,
 	lost UInt64,
 	given_up UInt64,        -- transitions that the shipper gave up
 	given_up_others UInt64,
+	left_out UInt64,        -- transitions of coroutines that were not sent, by --sample
+	left_out_others UInt64,
 	complete UInt8,         -- the account of the run has arrived
+	whole UInt64,           -- loaded transitions of coroutines with findings, beside the sample
+	whole_others UInt64,
 	clock_offset_ns Int64,  -- of the host's clock; 0: less than a second, or not known
 	updated UInt64          -- version of the row: ns since 1970 of the loader
 ) ENGINE = ReplacingMergeTree(updated) PARTITION BY tuple() ORDER BY run;

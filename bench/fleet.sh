@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# fleet.sh - many hosts: how fast traces are loaded into the store.
+#
+# usage: bench/fleet.sh [--build DIR] [--requests N] [--trace FILE] [PART...]
+#
+# Parts:
+# load (fleet_load.py): waits per second from a trace (of mini-redis under redis-benchmark, or FILE) into a real server, processor
+# time of loader and server apart, and bytes per wait.
+# Times are reported; no time fails the benchmark.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=$here/../build
+requests=200000 trace='' parts=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--build) build=${2:?--build wants a directory}; shift ;;
+	--requests) requests=${2:?--requests wants a number}; shift ;;
+	--trace) trace=${2:?--trace wants a file}; shift ;;
+	load) parts+=("$1") ;;
+	*) echo "usage: bench/fleet.sh [--build DIR] [--requests N] [--trace FILE] [load]" >&2; exit 2 ;;
+	esac
+	shift
+done
+if [ ! -x "$build/corotracer" ]; then
+	echo "bench/fleet.sh: no '$build/corotracer'" >&2
+	echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+	exit 1
+fi
+
+# The trace of a server under load.
+record_redis() {
+	local server=$build/examples/cpp/mini-redis pid
+	if [ ! -x "$server" ] || ! command -v redis-benchmark >/dev/null; then
+		echo "bench/fleet.sh: no '$server' or no redis-benchmark" >&2
+		echo "hint: install the package redis-tools and build the examples, or give --trace FILE" >&2
+		exit 1
+	fi
+	"$build/corotracer" run -q -o "$1/redis.ct" -- "$server" --port 0 --port-file "$1/port" >/dev/null 2>&1 &
+	pid=$!
+	until [ -e "$1/port" ]; do
+		kill -0 "$pid" 2>/dev/null || { echo "bench/fleet.sh: mini-redis did not start" >&2; exit 1; }
+		sleep 0.1
+	done
+	redis-benchmark -p "$(cat "$1/port")" -c 50 -n "$requests" -t set,get -q >/dev/null
+	kill -TERM "$pid"
+	wait "$pid"
+}
+
+bench_load() {
+	local dir
+	dir=$(mktemp -d)
+	# shellcheck disable=SC2064 # the directory of now
+	trap "rm -rf '$dir'" EXIT
+	if [ -z "$trace" ]; then
+		record_redis "$dir"
+	fi
+	PYTHONDONTWRITEBYTECODE=1 python3 "$here/fleet_load.py" "$build/corotracer" "${trace:-$dir/redis.ct}"
+}
+
+for part in "${parts[@]:-load}"; do
+	"bench_$part"
+done
