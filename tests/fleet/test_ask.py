@@ -7,14 +7,11 @@ import re
 
 import ask_checks
 import ask_data
+from ask_store import API, FLEET, SQL, ask_current_engine, inserts, statements
 from fleet_servers import CLUSTER, ClickHouse
 from harness import *
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SQL = os.path.join(HERE, "../../src/fleet/sql")
 BUGGY = os.environ.get("CORPUS_BUGGY", "build/tests/detectors/corpus_buggy")
-FLEET = ask_data.Fleet()
-API = [w for w in FLEET.waits if w["service"] == "api"]
 STEP = 600
 WAIT = next(w for w in FLEET.waits if w["service"] == "api" and w["state"] == "resumed" and
             sum((v["run"], v["probe_id"]) == (w["run"], w["probe_id"]) for v in FLEET.waits) > 1)
@@ -39,24 +36,6 @@ QUESTIONS = {
     "slowest host": (["slowest", "--host", "host03"],
                      lambda rows: ask_checks.slowest(rows, [w for w in API if w["host"] == "host03"], True)),
 }
-
-
-def statements(dialect):
-    text = ""
-    for step in (1, 2):
-        with open(f"{SQL}/schema-{step}.{dialect}.sql", encoding="utf-8") as f:
-            text += re.sub(r"--[^\n]*", "", f.read())
-    return [s.strip() for s in text.split(";") if s.strip()]
-
-
-def inserts(fleet, hosts=None):
-    def of(rows):
-        return [r for r in rows if hosts is None or r["host"] in hosts]
-    got = [ask_data.insert("sites", ask_data.site_rows()), ask_data.ROLLUP]
-    for table, rows in (("waits", fleet.waits), ("runs", fleet.runs), ("findings", fleet.findings)):
-        if of(rows):
-            got.insert(0, ask_data.insert(table, of(rows)))
-    return got
 
 
 class Cluster:
@@ -112,30 +91,12 @@ def the_current_engine_answers_every_question(_dir):
         status, out, err = tool("fleet", *map(str, args), "--service", "api", *SINCE, "--print-sql")
         equal(status, 0, err)
         questions[key] = out
-    job = {"schema": statements("current"), "inserts": inserts(FLEET), "questions": questions}
-    p = subprocess.run([chdb_python(), HERE + "/ask_engine.py"], input=json.dumps(job), capture_output=True, text=True, check=False, timeout=300)
-    equal(p.returncode, 0, p.stderr[-3000:])
-    answers = json.loads(p.stdout)
+    answers = ask_current_engine(questions)
     for key, (_, check) in QUESTIONS.items():
         try:
             check(answers[key]["rows"])
         except AssertionError as e:
             raise AssertionError(f"{key}: {e}") from None
-
-
-def chdb_python():
-    """A Python with the current engine."""
-    place = os.environ.get("FLEET_VENV", "build/tests/fleet/venv") + "-chdb"
-    interpreter = place + "/bin/python"
-    if not os.path.exists(place + "/ready"):
-        for command in ([sys.executable, "-m", "venv", place],
-                        [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "chdb"]):
-            p = subprocess.run(command, capture_output=True, text=True, check=False)
-            if p.returncode:
-                raise Skip(f"chdb cannot be installed: {p.stderr.strip()[-200:]}")
-        with open(place + "/ready", "w", encoding="ascii") as f:
-            f.write("yes\n")
-    return interpreter
 
 
 @test

@@ -12,26 +12,36 @@ SELECT
 FROM
 (
     SELECT
-        intDiv(ts, 1000000000 * {step:UInt32}) * {step:UInt32} AS t,
-        toString(build) AS b,
-        toString(version) AS label,
-        sumMap(readyMap.bucket, readyMap.n) AS histogram,
-        tupleElement(histogram, 1) AS steps,
-        tupleElement(histogram, 2) AS counts,
-        arrayCumSum(counts) AS below,
-        below[length(below)] AS resumes,
-        maxMerge(max_ready) AS top,
+        t, b, label, top, steps, counts, below, resumes,
         arrayFirstIndex(n -> n >= 0.50 * resumes, below) AS i50,
         arrayFirstIndex(n -> n >= 0.99 * resumes, below) AS i99
-    FROM {waits_10s:Identifier}
-    WHERE mark = '' AND ts >= toInt64({since:UInt32}) * 1000000000 AND ts < toInt64({until:UInt32}) * 1000000000
-        AND ({service:String} = '' OR service = {service:String})
-        AND ({build:String} = '' OR version = {build:String} OR startsWith(build, {build:String}))
-        AND ({site:String} = '' OR site GLOBAL IN
-            (SELECT site FROM {sites:Identifier}
-             WHERE positionCaseInsensitive(concat(file, ':', toString(line), ' ', function), {site:String}) > 0))
-    GROUP BY t, b, label
-    HAVING resumes > 0
+    FROM
+    (
+        SELECT
+            t, b, label, top,
+            tupleElement(histogram, 1) AS steps,
+            tupleElement(histogram, 2) AS counts,
+            arrayCumSum(counts) AS below,
+            below[length(below)] AS resumes
+        FROM
+        (
+            SELECT
+                intDiv(ts, 1000000000 * {step:UInt32}) * {step:UInt32} AS t,
+                toString(build) AS b,
+                toString(version) AS label,
+                maxMerge(max_ready) AS top,
+                sumMap(readyMap.bucket, readyMap.n) AS histogram
+            FROM {waits_10s:Identifier}
+            WHERE mark = '' AND ts >= toInt64({since:UInt32}) * 1000000000 AND ts < toInt64({until:UInt32}) * 1000000000
+                AND ({service:String} = '' OR service = {service:String})
+                AND ({build:String} = '' OR version = {build:String} OR startsWith(build, {build:String}))
+                AND ({site:String} = '' OR site GLOBAL IN
+                    (SELECT site FROM {sites:Identifier}
+                     WHERE positionCaseInsensitive(concat(file, ':', toString(line), ' ', function), {site:String}) > 0))
+            GROUP BY t, b, label
+        )
+    )
+    WHERE resumes > 0
 )
 ORDER BY t DESC, build
 LIMIT {limit:UInt32}

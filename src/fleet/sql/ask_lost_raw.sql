@@ -60,17 +60,28 @@ FROM
     (
         -- How long a wait at the site usually takes: see ask_slowest.sql.
         SELECT
-            site AS id,
-            sumMap(waitMap.bucket, waitMap.n) AS histogram,
-            tupleElement(histogram, 1) AS steps,
-            tupleElement(histogram, 2) AS counts,
-            arrayCumSum(counts) AS below,
-            below[length(below)] AS ended,
-            arrayFirstIndex(n -> n >= 0.99 * ended, below) AS i,
-            toUInt64(if(ended = 0, 0, least(toFloat64(maxMerge(max_wait)), if(steps[i] = 0, 0, exp2(steps[i] - 1 + (0.99 * ended - if(i > 1, below[i - 1], 0)) / counts[i]))))) AS usual_ns
-        FROM {waits_10s:Identifier}
-        WHERE mark = '' AND ({service:String} = '' OR service = {service:String})
-        GROUP BY site
+            id,
+            toUInt64(if(ended = 0, 0, least(toFloat64(max_ns), if(steps[i] = 0, 0, exp2(steps[i] - 1 + (0.99 * ended - if(i > 1, below[i - 1], 0)) / counts[i]))))) AS usual_ns
+        FROM
+        (
+            SELECT id, max_ns, steps, counts, below, ended, arrayFirstIndex(n -> n >= 0.99 * ended, below) AS i
+            FROM
+            (
+                SELECT
+                    id, max_ns,
+                    tupleElement(histogram, 1) AS steps,
+                    tupleElement(histogram, 2) AS counts,
+                    arrayCumSum(counts) AS below,
+                    below[length(below)] AS ended
+                FROM
+                (
+                    SELECT site AS id, maxMerge(max_wait) AS max_ns, sumMap(waitMap.bucket, waitMap.n) AS histogram
+                    FROM {waits_10s:Identifier}
+                    WHERE mark = '' AND ({service:String} = '' OR service = {service:String})
+                    GROUP BY site
+                )
+            )
+        )
     ) AS usual
     USING (id)
     GROUP BY id

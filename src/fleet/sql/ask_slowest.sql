@@ -13,27 +13,37 @@ SELECT
 FROM
 (
     SELECT
-        site AS id,
-        sum(count) AS waits,
-        sum(wait_ns) AS total_ns,
-        maxMerge(max_wait) AS max_ns,
-        sumMap(waitMap.bucket, waitMap.n) AS histogram,
-        tupleElement(histogram, 1) AS steps,          -- step s: from 2^(s-1) ns up to 2^s ns; 0: no time
-        tupleElement(histogram, 2) AS counts,
-        arrayCumSum(counts) AS below,                 -- waits up to the end of each step
-        below[length(below)] AS ended,
+        id, waits, total_ns, max_ns, steps, counts, below, ended,
         arrayFirstIndex(n -> n >= 0.50 * ended, below) AS i50,
         arrayFirstIndex(n -> n >= 0.99 * ended, below) AS i99
-    FROM {waits_10s:Identifier}
-    WHERE mark = '' AND ts >= toInt64({since:UInt32}) * 1000000000 AND ts < toInt64({until:UInt32}) * 1000000000
-        AND ({service:String} = '' OR service = {service:String})
-        AND ({build:String} = '' OR version = {build:String} OR startsWith(build, {build:String}))
-        AND ({site:String} = '' OR site GLOBAL IN
-            (SELECT site FROM {sites:Identifier}
-             WHERE positionCaseInsensitive(concat(file, ':', toString(line), ' ', function), {site:String}) > 0))
-    GROUP BY site
-    ORDER BY total_ns DESC, id
-    LIMIT {limit:UInt32}
+    FROM
+    (
+        SELECT
+            id, waits, total_ns, max_ns,
+            tupleElement(histogram, 1) AS steps,   -- step s: from 2^(s-1) ns up to 2^s ns; 0: no time
+            tupleElement(histogram, 2) AS counts,
+            arrayCumSum(counts) AS below,          -- waits up to the end of each step
+            below[length(below)] AS ended
+        FROM
+        (
+            SELECT
+                site AS id,
+                sum(count) AS waits,
+                sum(wait_ns) AS total_ns,
+                maxMerge(max_wait) AS max_ns,
+                sumMap(waitMap.bucket, waitMap.n) AS histogram
+            FROM {waits_10s:Identifier}
+            WHERE mark = '' AND ts >= toInt64({since:UInt32}) * 1000000000 AND ts < toInt64({until:UInt32}) * 1000000000
+                AND ({service:String} = '' OR service = {service:String})
+                AND ({build:String} = '' OR version = {build:String} OR startsWith(build, {build:String}))
+                AND ({site:String} = '' OR site GLOBAL IN
+                    (SELECT site FROM {sites:Identifier}
+                     WHERE positionCaseInsensitive(concat(file, ':', toString(line), ' ', function), {site:String}) > 0))
+            GROUP BY site
+            ORDER BY total_ns DESC, id
+            LIMIT {limit:UInt32}
+        )
+    )
 ) AS answer
 ANY LEFT JOIN
 (
