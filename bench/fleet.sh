@@ -1,26 +1,30 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# fleet.sh - many hosts: how fast traces are loaded into the store.
+# fleet.sh - many hosts: how fast traces are loaded into the store, and questions answered.
 #
-# usage: bench/fleet.sh [--build DIR] [--requests N] [--trace FILE] [PART...]
+# usage: bench/fleet.sh [--build DIR] [--requests N] [--trace FILE] [--waits N] [--runs N] [--json] [PART...]
 #
 # Parts:
 # load (fleet_load.py): waits per second from a trace (of mini-redis under redis-benchmark, or FILE) into a real server, processor
 # time of loader and server apart, and bytes per wait.
+# ask (fleet_ask.py): the questions in the current ClickHouse engine, which is installed from PyPI into the build folder.
 # Times are reported; no time fails the benchmark.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../build
-requests=200000 trace='' parts=()
+requests=200000 trace='' waits=8000000 runs=5 json=0 parts=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--build) build=${2:?--build wants a directory}; shift ;;
 	--requests) requests=${2:?--requests wants a number}; shift ;;
 	--trace) trace=${2:?--trace wants a file}; shift ;;
-	load) parts+=("$1") ;;
-	*) echo "usage: bench/fleet.sh [--build DIR] [--requests N] [--trace FILE] [load]" >&2; exit 2 ;;
+	--waits) waits=${2:?--waits wants a number}; shift ;;
+	--runs) runs=${2:?--runs wants a number}; shift ;;
+	--json) json=1 ;;
+	load | ask) parts+=("$1") ;;
+	*) echo "usage: bench/fleet.sh [--build DIR] [--requests N] [--trace FILE] [--waits N] [--runs N] [--json] [load] [ask]" >&2; exit 2 ;;
 	esac
 	shift
 done
@@ -60,6 +64,18 @@ bench_load() {
 	PYTHONDONTWRITEBYTECODE=1 python3 "$here/fleet_load.py" "$build/corotracer" "${trace:-$dir/redis.ct}"
 }
 
-for part in "${parts[@]:-load}"; do
+bench_ask() {
+	local venv=$build/tests/fleet/venv-chdb
+	if [ ! -e "$venv/ready" ]; then
+		python3 -m venv "$venv"
+		"$venv/bin/pip" install --quiet --disable-pip-version-check chdb
+		echo yes >"$venv/ready"
+	fi
+	COROTRACER=$build/corotracer PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here/../tests/fleet \
+		"$venv/bin/python" "$here/fleet_ask.py" "$waits" "$runs" "$json"
+}
+
+[ ${#parts[@]} -gt 0 ] || parts=(load ask)
+for part in "${parts[@]}"; do
 	"bench_$part"
 done
