@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -75,7 +76,9 @@ static void fleet_cell(const struct ask_column *c, const char *value, char buf[C
 	} else if (c->kind == ASK_COUNT) {
 		snprintf(buf, CELL_SIZE, "%s", text_count(text, strtoull(value, NULL, 10)));
 	} else if (fleet_ends_with(c->name, "_percent")) {
-		snprintf(buf, CELL_SIZE, "%+.0f %%", strtod(value, NULL));
+		double percent = strtod(value, NULL);
+
+		snprintf(buf, CELL_SIZE, isnan(percent) ? "-" : "%+.0f %%", percent);
 	} else {
 		text_safe(value, buf, CELL_SIZE);
 	}
@@ -223,14 +226,14 @@ struct fleet_caveat {
 };
 
 static const struct fleet_caveat fleet_caveats[] = {
-	{ "running", "%s runs have not ended, or not all of them is loaded" },
-	{ "transitions_lost", "%s transitions were lost before they reached a trace" },
-	{ "transitions_given_up", "%s transitions were given up: the spool of a host was full" },
-	{ "transitions_not_loaded", "%s transitions of ended runs are not loaded" },
-	{ "missing_blocks", "%s blocks were passed over" },
-	{ "damaged_blocks", "%s blocks were damaged" },
-	{ "sampled", "%s runs are sampled: counts and sums are scaled" },
-	{ "clocks_off", "the clocks of %s runs are off by more than a second" },
+	{ "running", "runs that have not ended, or are not loaded completely: %s" },
+	{ "transitions_lost", "transitions that were lost before they reached a trace: %s" },
+	{ "transitions_given_up", "transitions given up because a host's spool was full: %s" },
+	{ "transitions_not_loaded", "transitions of ended runs that are not loaded: %s" },
+	{ "missing_blocks", "blocks that were passed over: %s" },
+	{ "damaged_blocks", "damaged blocks: %s" },
+	{ "sampled", "sampled runs, whose counts and sums are scaled: %s" },
+	{ "clocks_off", "runs whose host has a clock that is off by more than a second: %s" },
 };
 
 #define NR_CAVEATS (sizeof(fleet_caveats) / sizeof(fleet_caveats[0]))
@@ -263,12 +266,13 @@ static const char *fleet_source(const struct fleet_ask *ask, const struct fleet_
 static void fleet_put_account(FILE *out, const struct fleet_ask *ask,
 			      const struct fleet_answer *answer)
 {
+	uint64_t nr_runs = ask_table_number(&answer->account, 0, "runs");
+	uint64_t nr_hosts = ask_table_number(&answer->account, 0, "hosts");
 	char runs[TEXT_SIZE], hosts[TEXT_SIZE], text[256];
 	size_t i;
 
-	fprintf(out, "\nfrom %s runs on %s hosts, %s\n",
-		text_count(runs, ask_table_number(&answer->account, 0, "runs")),
-		text_count(hosts, ask_table_number(&answer->account, 0, "hosts")),
+	fprintf(out, "\nfrom %s run%s on %s host%s, %s\n", text_count(runs, nr_runs),
+		nr_runs == 1 ? "" : "s", text_count(hosts, nr_hosts), nr_hosts == 1 ? "" : "s",
 		fleet_source(ask, answer));
 	for (i = 0; i < NR_CAVEATS; i++) {
 		if (fleet_caveat_text(&answer->account, i, text, sizeof(text)))

@@ -19,6 +19,7 @@ BUILD = os.path.dirname(os.path.abspath(TOOL))
 # Not run here, and why.
 ELSEWHERE = [
     (r"export (postgresql|mysql)\b", "needs a server: tests/export starts real ones"),
+    (r"(nats|clickhouse)://|^corotracer fleet|file:|--metrics", "needs a server: tests/fleet and tests/signals start real ones"),
     (r"\| ssh \.\.\.", "another machine"),
     (r"corotracer-Ab12Cd", "memory of a killed collector: tests/cli/test_recover.py"),
     (r"^corotracer (why|export schema|query) .*(\[| SQL$)|CORE", "a form, not a command: its examples run"),

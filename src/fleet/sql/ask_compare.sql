@@ -19,7 +19,7 @@ SELECT
     toUInt64(head_p50) AS p50_ns,
     toUInt64(base_p99) AS base_p99_ns,
     toUInt64(head_p99) AS p99_ns,
-    round(if(base_p99 = 0 OR nr = 0, 0, 100 * (head_p99 / base_p99 - 1))) AS p99_percent,
+    round(if(base_p99 = 0 OR nr = 0, nan, 100 * (head_p99 / base_p99 - 1))) AS p99_percent,
     if(id = 0, '(unknown site)', if(place = '', concat('site ', lower(hex(id))), place)) AS site
 FROM
 (
