@@ -123,7 +123,7 @@ static const struct opt options[] = {
 	  .arg = "SECONDS",
 	  .help = "of latency and compare: length of an interval",
 	  .is_rare = true,
-	  OPT_NUMBER(struct fleet_request, ask.step, 1, 86400 * 366) },
+	  OPT_NUMBER(struct fleet_request, ask.step, 1, 31622400) },
 	{ .name = NULL },
 };
 

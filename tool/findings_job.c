@@ -26,10 +26,13 @@ int findings_job_labels(struct findings_job *job, struct err *err)
 {
 	struct ship_state *state = calloc(1, sizeof(*state));
 	char *path = ship_state_path(job->trace);
-	int rc = state && path ? ship_state_read(state, path, err)
-			       : err_set(err, -ENOMEM, "no memory for '%s'", job->trace);
+	int rc = -ENOMEM;
 
-	if (rc > 0) {
+	if (state && path)
+		rc = ship_state_read(state, path, err);
+	else
+		err_set(err, rc, "no memory for '%s'", job->trace);
+	if (rc > 0 && state) {
 		job->labels = state->labels;
 		rc = 0;
 	} else if (rc == 0) {

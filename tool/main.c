@@ -10,31 +10,11 @@
 #include "cmd.h"
 
 const struct command *const commands[] = {
-	&command_run,
-	&command_collect,
-	&command_snapshot,
-	&command_recover,
-	&command_top,
-	&command_why,
-	&command_info,
-	&command_report,
-	&command_diff,
-	&command_html,
-	&command_merge,
-	&command_serve,
-	&command_ship,
-	&command_load,
-	&command_export,
-	&command_generate,
-	&command_attach,
-	&command_decode,
-	&command_query,
-	&command_monitor,
-	&command_fleet,
-	&command_mem,
-	&command_help,
-	&command_version,
-	NULL,
+	&command_run,      &command_collect, &command_snapshot, &command_recover, &command_top,
+	&command_why,      &command_info,    &command_report,   &command_diff,    &command_html,
+	&command_merge,    &command_serve,   &command_ship,     &command_load,    &command_export,
+	&command_generate, &command_attach,  &command_decode,   &command_query,   &command_monitor,
+	&command_fleet,    &command_mem,     &command_help,     &command_version, NULL,
 };
 
 const struct command *command_find(const char *name)
