@@ -133,3 +133,17 @@ int findings_job_start(const struct findings_job *job)
 	findings_current = job;
 	return command_start(&apart, 1, argv);
 }
+
+int findings_job_of_run(const char *command, const char *trace, const char *receiver)
+{
+	struct findings_job job = { .command = command, .trace = trace, .quiet = true };
+	struct err err = { 0 };
+
+	job.url = clickhouse_url_is(receiver) ? receiver : getenv("COROTRACER_FLEET");
+	if (!job.url || !*job.url)
+		return EXIT_OK;
+	if (findings_job_labels(&job, &err) == 0)
+		return findings_job_start(&job);
+	message_error(command, &err);
+	return EXIT_FAILED;
+}

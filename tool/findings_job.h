@@ -22,6 +22,12 @@ struct findings_job {
  */
 int findings_job_start(const struct findings_job *job);
 
+/*
+ * Store the findings of a run that was shipped to @receiver, if a store is known: the receiver, or
+ * COROTRACER_FLEET.  Returns the exit status.
+ */
+int findings_job_of_run(const char *command, const char *trace, const char *receiver);
+
 /* The labels that the trace was shipped with.  -ENOENT: it was not shipped. */
 int findings_job_labels(struct findings_job *job, struct err *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run_collector.c - run a collector and turn its result into an exit status. */
+#include "findings_job.h"
 #include "report_job.h"
 #include "run_collector.h"
 
@@ -96,6 +97,16 @@ static int session_check(const struct session *s)
 	if (!report_job_fail_on(&job, session_check_list(s)))
 		return EXIT_FAILED;
 	return report_job_run(&job);
+}
+
+/* What was checked and shipped is known to the store, too, if the trace is whole. */
+static int session_store_findings(const struct session *s)
+{
+	const struct shipping *shipping = &s->shipping;
+
+	if (!s->check || !shipping->options.url || shipping->is_spool || shipping->is_flight)
+		return EXIT_OK;
+	return findings_job_of_run(session_name(s), s->config.output, shipping->options.url);
 }
 
 static bool session_can_check(const struct session *s)
@@ -338,6 +349,8 @@ int session_run(struct session *s)
 		run_summary_text(s, &result);
 	status = run_memory_end(&s->memory, status);
 	if (s->check && session_check(s) != EXIT_OK && !status)
+		status = EXIT_FAILED;
+	if (session_store_findings(s) != EXIT_OK && !status)
 		status = EXIT_FAILED;
 	session_end_page(s, &result);
 	run_metrics_end(&s->metrics);

@@ -29,7 +29,7 @@ def statements(dialect):
 def inserts(fleet, hosts=None):
     def of(rows):
         return [r for r in rows if hosts is None or r["host"] in hosts]
-    got = [ask_data.insert("sites", ask_data.site_rows()), ask_data.ROLLUP]
+    got = [ask_data.insert("sites", ask_data.site_rows()), ask_data.ROLLUP, ask_data.insert("waits_10s", ask_data.mark_rows())]
     for table, rows in (("waits", fleet.waits), ("runs", fleet.runs), ("findings", fleet.findings)):
         if of(rows):
             got.insert(0, ask_data.insert(table, of(rows)))

@@ -212,9 +212,13 @@ def findings_of_reports_are_stored_once(dir):
     status, _, err = tool("ship", f"file:{dir}/spool", traces[2], "--host", "three", "--service", "ring", "--version-label", "three")
     equal(status, 0, err)
     contains(fleet("add-findings", traces[2], url=url), "findings stored")
+    # A run that is checked and shipped stores its findings by itself.
+    status, _, err = tool("run", "-q", "--check", "--ship", f"file:{dir}/spool", "--host", "four", "--service", "ring", "--version-label", "four",
+                          "-o", dir + "/3.ct", "--", BUGGY, "deadlock", env=dict(os.environ, COROTRACER_FLEET=url))
+    equal(status, 1, f"--check finds the deadlock: {err}")
     rows = json.loads(fleet("findings", "--service", "ring", "--json", url=url))["rows"]
     row = next(r for r in rows if r["detector"] == "deadlock")
-    equal((row["confidence"], row["hosts"], row["runs"], row["builds"]), ("proven", 3, 3, ["one", "three", "two"]), "the deadlock")
+    equal((row["confidence"], row["hosts"], row["runs"], row["builds"]), ("proven", 4, 4, ["four", "one", "three", "two"]), "the deadlock")
     # The same problem has the same fingerprint in the SARIF report.
     sarif = json.loads(tool("report", "--sarif", traces[0])[1])
     marks = [r["partialFingerprints"]["corotracerFinding/v1"] for r in sarif["runs"][0]["results"] if r["ruleId"] == "deadlock"]
