@@ -65,10 +65,10 @@ const struct command command_mem_recover = {
 	.name = "mem recover",
 	.instrument = "memory",
 	.args = "[--json] TRACE",
-	.summary = "complete the trace of a program that was killed without a collector",
-	.details = "Accesses that the program recorded and did not write remain in shared memory "
-		   "until\n"
-		   "this command runs.  Not needed with 'mem run': its collector reads them.\n",
+	.summary = "complete the trace of a program or collector that was killed",
+	.details =
+		"Accesses that were recorded and not written remain in shared memory until this\n"
+		"command runs.  Not needed if 'mem run' was not killed itself: it reads them.\n",
 	.opts = options,
 	.run = run_mem_recover,
 };

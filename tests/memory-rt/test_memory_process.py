@@ -220,8 +220,22 @@ def a_killed_collector_does_not_hurt_the_program(dir, cc, _cxx):
         # It continues: a full buffer blocked it for a moment, and then it uses the CPU again.
         start = cpu_ticks(child)
         wait_until(lambda: cpu_ticks(child) > start + 50, "the program goes on without its collector")
-    finally:
+        r = subprocess.run([TOOL, "mem", "recover", trace], capture_output=True, text=True)
+        equal(r.returncode, 1, "status of mem recover while the program runs")
+        contains(r.stderr, "still runs")
         os.kill(child, signal.SIGKILL)
+        wait_until(lambda: not os.path.exists(f"/proc/{child}/maps") or not regions_of(child), "the end of the program")
+        # What was in the rings, a full ring at least, is in no trace yet.
+        r = subprocess.run([TOOL, "mem", "recover", "--json", trace], capture_output=True, text=True)
+        equal(r.returncode, 0, f"status of mem recover ({r.stderr})")
+        told = json.loads(r.stdout)
+        equal(told["recovered"] > 100000, True, f"recovered: {told}")
+        c = check(trace)
+        equal(c["accesses"], told["before"] + told["recovered"], "accesses")
+        equal([d for d in regions if os.path.exists(d)], [], "regions that are left")
+    finally:
+        if os.path.exists(f"/proc/{child}"):
+            os.kill(child, signal.SIGKILL)
         run.stdout.close()
         for region in regions:
             shutil.rmtree(region, ignore_errors=True)
@@ -250,4 +264,5 @@ def a_library_that_is_loaded_is_traced_too(dir, cc, _cxx):
         equal(any(m.endswith(f"plugin-{cc}.so") for m in c["modules"]), True, f"modules: {c['modules']}")
 
 
-main()
+if __name__ == "__main__":
+    main()

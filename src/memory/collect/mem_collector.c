@@ -207,6 +207,7 @@ static int collect_begin(struct collect *c, struct err *err)
 	if (outputs_check(&c->result->outputs, err) < 0 || shm_create(&c->shm, &g, err) < 0 ||
 	    traced_open(&c->traced, &c->shm.region, &c->result->outputs, err) < 0)
 		return err->code;
+	c->traced.dir = c->shm.dir;
 	if (config->ready) {
 		config->ready(c->shm.path);
 		return 0;

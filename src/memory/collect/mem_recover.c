@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mem_recover.c - complete the trace of a program that was killed while it ran alone.
+ * mem_recover.c - complete the trace of a program that was killed while it ran alone, or whose
+ * collector was killed.
  *
  * The chunks of the trace are copied unchanged; the records of the region follow, a few blocks
  * per thread.  The region has the number of chunks of a ring that are completely in the file; the
@@ -21,6 +22,7 @@
 
 #include "base/output_file.h"
 #include "ring_pack.h"
+#include "memory/collect/left_region.h"
 #include "memory/format/container_file.h"
 #include "memory/format/mem_reader.h"
 #include "memory/format/block_unpack.h"
@@ -39,6 +41,8 @@ struct mem_recover {
 	const char *path;
 	int trace_fd, region_fd;
 	char region_path[128];
+	bool is_left; /* a killed collector left the region; its processes have a trace each */
+	struct left_region left;
 	uint64_t size;
 	void *map;
 	struct crw_region region;
@@ -58,8 +62,8 @@ struct mem_recover {
 static int no_region(struct mem_recover *r, struct err *err)
 {
 	err_set(err, -ENOENT, "there is nothing to recover for '%s'", r->path);
-	err_hint(err, "a program that ends by itself, or is traced by 'mem run', leaves nothing "
-		      "behind; nor does a tmpfs after a restart");
+	err_hint(err, "a program that ends by itself, or whose 'mem run' was not killed, leaves "
+		      "nothing behind; nor does a tmpfs after a restart");
 	return err->code;
 }
 
@@ -74,6 +78,11 @@ static int open_region(struct mem_recover *r, struct err *err)
 	snprintf(r->region_path, sizeof(r->region_path), "/dev/shm/cacheray-%u-%llx-%llx",
 		 (unsigned)st.st_uid, (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
 	r->region_fd = open(r->region_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (r->region_fd < 0 && left_region_find(&r->left, st.st_dev, st.st_ino)) {
+		r->is_left = true;
+		snprintf(r->region_path, sizeof(r->region_path), "%s/region", r->left.dir);
+		r->region_fd = open(r->region_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	}
 	if (r->region_fd < 0)
 		return no_region(r, err);
 	if (fstat(r->region_fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
@@ -89,17 +98,32 @@ static int open_region(struct mem_recover *r, struct err *err)
 	return wrong ? err_set(err, -EPROTO, "'%s': %s", r->region_path, wrong) : 0;
 }
 
+/* Of a region with several processes, the slots of the one whose trace is completed. */
+static bool mem_recover_is_wanted(const struct mem_recover *r, const struct crw_slot_view *view)
+{
+	return !r->is_left || view->serial == r->left.serial;
+}
+
 /*
  * Fail if the program still runs.  The pid may have been reused: only a process that maps the
  * region counts.
  */
 static int still_runs(struct mem_recover *r, struct err *err)
 {
+	pid_t collector = (pid_t)r->region.header->consumer_pid;
 	struct crw_slot_view view;
 	uint32_t i;
 
+	if (r->is_left && process_maps_file(collector, r->region_path)) {
+		err_set(err, -EBUSY, "the collector of '%s' still runs (pid %d)", r->path,
+			(int)collector);
+		err_hint(err, "wait for its end: it completes the trace itself");
+		return err->code;
+	}
 	for (i = 0; i < r->region.nr_slots; i++) {
 		crw_slot_look(&r->region, i, &view);
+		if (!mem_recover_is_wanted(r, &view))
+			continue;
 		if (view.state == CRW_LIVE && process_maps_file((pid_t)view.pid, r->region_path)) {
 			err_set(err, -EBUSY, "the program that writes '%s' still runs (pid %u)",
 				r->path, view.pid);
@@ -318,11 +342,14 @@ static int mem_take_all(struct mem_recover *r, struct err *err)
 	for (i = 0; i < r->region.nr_slots; i++) {
 		crw_slot_look(&r->region, i, &view);
 		if ((view.state == CRW_LIVE || view.state == CRW_ENDED) &&
-		    mem_take_slot(r, &view, err) < 0)
+		    mem_recover_is_wanted(r, &view) && mem_take_slot(r, &view, err) < 0)
 			return err->code;
 	}
 	if (r->result->broken)
 		cray_writer_lost(r->file.writer, ~0u, CRAY_GAP_BROKEN, r->result->broken);
+	/* The collector returns chunks before they are in the file: some may be in neither. */
+	if (r->is_left)
+		cray_writer_lost(r->file.writer, ~0u, CRAY_GAP_BROKEN, 0);
 	return 0;
 }
 
@@ -349,7 +376,7 @@ static int begin_file(struct mem_recover *r, struct err *err)
 
 static int recover_to_file(struct mem_recover *r, struct err *err)
 {
-	static const char note[] = "completed by mem recover: the program was killed";
+	static const char note[] = "completed by mem recover: the program or collector was killed";
 	struct err ignored = { 0 };
 	int ret;
 
@@ -365,6 +392,8 @@ static int recover_to_file(struct mem_recover *r, struct err *err)
 		ret = outfile_commit(&r->target, err);
 	if (ret < 0)
 		outfile_hint(err);
+	else if (r->is_left)
+		left_region_remove(&r->left);
 	else
 		unlink(r->region_path);
 	return ret;

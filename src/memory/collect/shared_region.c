@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "process/map_guard.h"
+#include "memory/collect/left_region.h"
 #include "process/shm_space.h"
 
 #define SLOTS_LEAST 64u
@@ -51,7 +52,7 @@ static bool shm_make_dir(struct shm *m, struct crw_geometry *g, struct err *err)
 {
 	for (;;) {
 		m->size = crw_region_size(g);
-		m->dir = room_make_dir("coromem-", m->size, m->size, err);
+		m->dir = room_make_dir(LEFT_REGION_PREFIX, m->size, m->size, err);
 		if (m->dir || g->nr_slots <= SLOTS_LEAST)
 			return m->dir;
 		g->nr_slots /= 2;
@@ -89,8 +90,10 @@ void shm_close(struct shm *m)
 		close(m->fd);
 	if (m->path)
 		unlink(m->path);
-	if (m->dir)
+	if (m->dir) {
+		left_region_forget(m->dir);
 		rmdir(m->dir);
+	}
 	free(m->path);
 	free(m->dir);
 	memset(m, 0, sizeof(*m));

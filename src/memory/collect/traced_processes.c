@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/monotonic.h"
+#include "memory/collect/left_region.h"
 #include "process/process_check.h"
 
 #define LATE_NS   (1000 * NS_PER_MS) /* a ring is taken after this time, however little it has */
@@ -54,6 +55,10 @@ static struct cray_writer *traced_file_of(void *context, const struct crw_slot_v
 	if (!out) {
 		t->no_memory = true;
 		return NULL;
+	}
+	if (out->open && t->dir && v->serial > t->noted) {
+		t->noted = v->serial;
+		left_region_note(t->dir, v->serial, out->path);
 	}
 	return out->open ? out->file.writer : t->nowhere;
 }

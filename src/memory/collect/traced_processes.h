@@ -17,6 +17,8 @@ struct traced {
 	struct cray_writer *nowhere; /* for processes whose file is not open */
 	uint64_t broken;
 	bool no_memory;
+	const char *dir; /* of the region; NULL: no notes for a recovery (left_region.h) */
+	uint64_t noted;  /* the highest serial with a note */
 };
 
 int traced_open(struct traced *t, struct crw_region *region, struct outputs *outputs,
