@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "end_signal.h"
 #include "mem.h"
+#include "mem_unseen.h"
 #include "memory/collect/mem_collector.h"
 
 #define DEFAULT_OUTPUT "memory.trace"
@@ -86,6 +87,7 @@ static void mem_run_print_file(struct printer *p, const struct output *out)
 	print_flag(p, "lost_unknown", NULL, out->lost_unknown);
 	print_count(p, "left_out", out->left_out ? "corotracer: left out on purpose: %s\n" : NULL,
 		    out->left_out);
+	mem_unseen_print_of(p, "corotracer: ", out->path);
 	print_string(p, "error", out->err.code ? out->err.text : NULL);
 	if (!p->is_json && out->err.code)
 		message_error("mem run", &out->err);

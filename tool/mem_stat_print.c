@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "base/printer.h"
+#include "mem_unseen.h"
 
 #define THREADS_SHOWN 32
 #define WINDOWS_SHOWN 64
@@ -298,6 +299,7 @@ void mem_stat_print(struct mem_stat *s, const struct mem_facts *facts, const cha
 
 	printer_begin(&p, stdout, json);
 	stat_print_totals(&p, s, path);
+	mem_unseen_print(&p, "  ", facts);
 	if (json)
 		stat_print_reuse(&p, &s->lines, s->config.line_size, "");
 	stat_print_threads(&p, s, facts);

@@ -72,6 +72,28 @@ def _exit_and_exec_complete_the_trace(dir, cc, _cxx):
 
 
 @each_family
+def a_library_that_is_not_instrumented_is_named(dir, cc, _cxx):
+    place = os.path.join(dir, f"libraries-{cc}")
+    os.mkdir(place)
+    for name in ("seen", "unseen"):
+        with open(f"{place}/{name}.c", "w", encoding="ascii") as f:
+            f.write(f"int {name}_cell;\nvoid {name}(void);\nvoid {name}(void) {{ {name}_cell++; }}\n")
+    with open(f"{place}/main.c", "w", encoding="ascii") as f:
+        f.write("void seen(void);\nvoid unseen(void);\nint main(void) { seen(); unseen(); return 0; }\n")
+    traced = [TOOL, "mem", "cc", f"--compiler={cc}"]
+    for command in ([*traced, "-shared", "-fPIC", "seen.c", "-o", "libseen.so"], [cc, "-shared", "-fPIC", "unseen.c", "-o", "libunseen.so"],
+                    [*traced, "main.c", "-o", "main", "-L.", "-lseen", "-lunseen", f"-Wl,-rpath,{place}"]):
+        p = subprocess.run(command, cwd=place, env=CLEAN, capture_output=True, text=True)
+        equal(p.returncode, 0, p.stderr)
+    trace = place + "/trace"
+    p = subprocess.run([TOOL, "mem", "run", "-o", trace, "--", place + "/main"], capture_output=True, text=True, env=CLEAN)
+    equal((p.returncode, p.stderr.count("is not instrumented")), (0, 1), f"status and libraries named: {p.stderr}")
+    contains(p.stderr, "libunseen.so is not instrumented: its accesses are missing")
+    told = json.loads(subprocess.run([TOOL, "mem", "stat", "--json", trace], capture_output=True, text=True, check=True).stdout)
+    equal(told["not_instrumented"], [place + "/libunseen.so"], "libraries, in JSON")
+
+
+@each_family
 def two_programs_in_one_folder_have_a_trace_each(dir, cc, _cxx):
     sleeper, other = compile(dir, "storm.c", cc), compile(dir, "threads.c", cc)
     place = os.path.join(dir, f"two-{cc}")

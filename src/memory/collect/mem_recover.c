@@ -110,7 +110,7 @@ static bool mem_recover_is_wanted(const struct mem_recover *r, const struct crw_
  */
 static int still_runs(struct mem_recover *r, struct err *err)
 {
-	pid_t collector = (pid_t)r->region.header->consumer_pid;
+	pid_t collector = r->region.header ? (pid_t)r->region.header->consumer_pid : 0;
 	struct crw_slot_view view;
 	uint32_t i;
 
