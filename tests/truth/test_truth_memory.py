@@ -612,7 +612,9 @@ def mem_layout_proposes_what_its_replays_say(n):
             n.equal(f"{path}.{key}.cost", cost_of(run["misses"], run["from_other_cores"]))
             for part in "misses.L1", "misses.L2", "from_other_cores", "invalidations":
                 n.within(f"{path}.{key}.{part}", 0, n["accesses"])
-        n.close(f"{path}.gain", (tried["before"]["cost"] - tried["after"]["cost"]) / t["cost"], 1e-9)
+        # Of the type's cost in the same run: if its blocks move, all that the run's cost changes is the type's.
+        own = t["cost"] + tried["before"]["cost"] - n.output["traced"]["cost"]
+        n.close(f"{path}.gain", min(1, (tried["before"]["cost"] - tried["after"]["cost"]) / own), 1e-9)
         layout_of(n, path, tried)
     best = max(range(len(t["tried"])), key=lambda i: t["tried"][i]["gain"] if not t["tried"][i]["cold_size"] else -1)
     n.equal("types[0].advice", best)

@@ -245,11 +245,18 @@ static int plan_moved(struct study *s, struct study_type *t, struct replays *all
 	return 0;
 }
 
-static double gain_of(const struct study_type *t, const struct study_candidate *c)
+/*
+ * The share of the type's cost in the run that the candidate is compared with.  That is not always
+ * the run of the trace: if blocks move, the type's cost changes by what the run's cost changes.
+ */
+static double gain_of(const struct study *s, const struct study_type *t,
+		      const struct study_candidate *c)
 {
-	double own = (double)t->profile->cost / BLAME_ONE;
+	double own = (double)t->profile->cost / BLAME_ONE + (double)c->base->cost -
+		     (double)s->before.cost;
+	double gain = own > 0 ? ((double)c->base->cost - (double)c->run.cost) / own : 0;
 
-	return own > 0 ? ((double)c->base->cost - (double)c->run.cost) / own : 0;
+	return gain < 1 ? gain : 1; /* other types gain, too */
 }
 
 /*
@@ -292,7 +299,7 @@ static void choose_all(struct study *s)
 		double got;
 
 		for (j = 0; j < t->nr_candidates; j++)
-			t->candidates[j].gain = gain_of(t, &t->candidates[j]);
+			t->candidates[j].gain = gain_of(s, t, &t->candidates[j]);
 		t->best = study_choose(s, t, false);
 		t->split = study_choose(s, t, true);
 		got = t->best >= 0 ? t->candidates[t->best].gain : 0;

@@ -39,7 +39,7 @@ struct study_candidate {
 	struct shape *shape;
 	struct study_run run;
 	const struct study_run *base; /* the run it is compared with */
-	double gain;                  /* share of the type's cost; negative: worse */
+	double gain;                  /* share of the type's cost in `base`; negative: worse */
 };
 
 struct study_type {

@@ -8,7 +8,7 @@ import re
 import subprocess
 
 from studies import CACHES, CORPUS, advice, one_type, study, tool, traced
-from rt import CLEAN, TOOL, contains, equal, main, test
+from rt import CLEAN, TOOL, collected, compile, contains, equal, main, test
 
 
 def pasted(dir, source, text, name):
@@ -65,6 +65,19 @@ def hot_fields_come_together(dir):
 @test
 def holes_are_closed(dir):
     equal(confirm(dir, "holes.c", "struct holes")["size"], 32, "size without holes")
+
+
+@test
+def the_gain_does_not_depend_on_where_the_blocks_are(dir):
+    program, gains = compile(dir, "heap_holes.c", "gcc", "-O2", source=CORPUS / "heap_holes.c", out="heap_holes"), []
+    for between in (0, 40, 1000):
+        trace = os.path.join(dir, f"heap-{between}.trace")
+        collected(program, between, trace=trace)
+        t = one_type(study(trace), "struct item")
+        gains.append((t["cost"], advice(t)["gain"]))
+    costs, shares = zip(*gains)
+    assert max(costs) > 1.5 * min(costs), f"the blocks are at the same places: {gains}"
+    assert max(shares) - min(shares) < 0.03 and min(shares) > 0.3, f"cost and gain of the same cure: {gains}"
 
 
 @test
