@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* mem_sim_print.c - the result of a simulation, as text or as one JSON object. */
 #include <stdio.h>
+#include <string.h>
 
 #include "mem.h"
 #include "mem_sim.h"
 
 /* ---- the trace -------------------------------------------------------------------- */
 
-static void sim_print_missing(struct printer *p, const struct replay *y)
+/* Of the trace's options: whole cache lines were sampled, not bursts. */
+static bool sim_has_sampled_lines(const struct mem_facts *facts)
+{
+	return facts && facts->options && strstr(facts->options, "sample=lines/");
+}
+
+static void sim_print_missing(struct printer *p, const struct replay *y,
+			      const struct mem_facts *facts)
 {
 	if (y->aside)
 		print_text(p, "  %s accesses were not asked for, and not simulated\n",
@@ -18,7 +26,12 @@ static void sim_print_missing(struct printer *p, const struct replay *y)
 	if (y->left_out)
 		print_text(p, "  %s accesses are missing in the trace: left out on purpose\n",
 			   number_text(y->left_out));
-	if (y->sampled)
+	if (y->sampled && sim_has_sampled_lines(facts))
+		print_text(p, "  the trace is a sample of cache lines, and each access counts as "
+			      "those it stands\n"
+			      "  for: misses are right to about 1 %%, hits of a few hot lines may "
+			      "be far off\n");
+	else if (y->sampled)
 		print_text(p, "  the trace is a sample, and each access counts as those it stands "
 			      "for; after a\n"
 			      "  gap caches hold what is old, so that misses are over-estimated\n");
@@ -53,7 +66,7 @@ static void sim_print_trace(struct printer *p, const struct mem_sim_result *r,
 	print_count(p, "empty", NULL, t->empty);
 	print_number(p, "cores", " on %s core", t->cores);
 	print_text(p, "%s\n", number_plural(t->cores));
-	sim_print_missing(p, r->replay);
+	sim_print_missing(p, r->replay, r->facts);
 	if (t->straddles)
 		print_text(p,
 			   "  %s accesses touch more than one line, each of which counts below\n",

@@ -8,6 +8,7 @@
  */
 #include <elf.h>
 #include <link.h>
+#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -161,6 +162,7 @@ void crt_tell_facts(void)
 	uint64_t line = crt_session.region.processes[crt_session.process].line_size;
 	char text[CRW_PAYLOAD_MAX + 1];
 	struct utsname name;
+	const char *options;
 	size_t n;
 
 	loaded_modules_fact(CRAY_FACT_PID, &pid, sizeof(pid));
@@ -173,4 +175,8 @@ void crt_tell_facts(void)
 	loaded_modules_fact(CRAY_FACT_COMMAND, text, n);
 	if (uname(&name) == 0)
 		loaded_modules_fact(CRAY_FACT_MACHINE, name.machine, crt_length(name.machine));
+	/* Alone, they are in the file already. */
+	options = getenv("CACHERAY_OPTIONS");
+	if (options && !crt_session.alone && crt_length(options) <= CRW_PAYLOAD_MAX)
+		loaded_modules_fact(CRAY_FACT_OPTIONS, options, crt_length(options));
 }

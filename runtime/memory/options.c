@@ -102,11 +102,25 @@ static bool options_regions(struct crt_options *o, const char *text)
 	}
 }
 
-/* BURST/PERIOD */
+/* lines/N */
+static bool options_sample_lines(struct crt_options *o, const char *text)
+{
+	return options_size(text, &o->lines) && o->lines >= 2 && o->lines <= CRT_LINE_CLASSES &&
+	       (o->lines & (o->lines - 1)) == 0;
+}
+
+/* BURST/PERIOD, or lines/N */
 static bool options_sample(struct crt_options *o, const char *text)
 {
+	static const char lines[] = "lines/";
 	char first[24];
 	size_t n;
+
+	o->lines = o->burst = o->period = 0;
+	for (n = 0; n < sizeof(lines) - 1 && text[n] == lines[n]; n++)
+		;
+	if (n == sizeof(lines) - 1)
+		return options_sample_lines(o, text + n);
 
 	for (n = 0; text[n] && text[n] != '/' && n < sizeof(first) - 1; n++)
 		first[n] = text[n];

@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CRT_PATH_MAX    1024u
-#define CRT_REGIONS_MAX 16u
-#define CRT_BUFFER      (4u << 20) /* 64 chunks of 64 KiB */
+#define CRT_LINE_CLASSES 64u /* lines are sampled by their number modulo this */
+#define CRT_PATH_MAX     1024u
+#define CRT_REGIONS_MAX  16u
+#define CRT_BUFFER       (4u << 20) /* 64 chunks of 64 KiB */
 
 struct crt_options {
 	char tracefile[CRT_PATH_MAX]; /* %p is the pid, %% a percent sign */
@@ -21,6 +22,7 @@ struct crt_options {
 	uint64_t max_size;      /* bytes of the file; 0: no limit */
 	uint64_t ring_size;     /* keep the newest bytes of blocks, up to this; 0: all */
 	uint64_t burst, period; /* record @burst of each @period accesses; 0: all */
+	uint64_t lines;         /* record one of @lines cache lines, whole; 0: all */
 	uint64_t buffer;        /* bytes per thread */
 	uint32_t nr_regions;
 	struct {

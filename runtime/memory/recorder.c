@@ -213,7 +213,9 @@ static void begin_chunk(struct crt_thread *t)
 	head->time_ns = crt_now();
 	head->serial = crt_session.serial;
 	head->thread = t->slot->thread;
-	if (crt_session.options.period)
+	if (crt_session.options.lines)
+		head->weight_256 = crt_session.options.lines * 256;
+	else if (crt_session.options.period)
 		head->weight_256 = crt_session.options.period * 256 / crt_session.options.burst;
 	t->cur = (uint64_t)(uintptr_t)(chunk + sizeof(*head));
 	t->open = 1;
@@ -429,6 +431,18 @@ static bool wanted_address(uint64_t address)
 	return o->nr_regions == 0;
 }
 
+/*
+ * True if the cache line of @address is one of those that are recorded.  A cache puts lines with
+ * equal low bits of their number into one set, so the sets that are recorded are whole: what is in
+ * them does not depend on the others, and nothing is cold.  The factor spreads the lines.
+ */
+static bool wanted_line(uint64_t address)
+{
+	uint64_t class = address / 64 * 37 % CRT_LINE_CLASSES;
+
+	return class * crt_session.options.lines < CRT_LINE_CLASSES;
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is stored to */
 static void recorder_left_out(uint64_t *since, uint64_t *ever)
 {
@@ -461,6 +475,10 @@ static bool recorder_is_wanted(struct crt_thread *t, uint64_t address)
 		return false;
 	if (!wanted_address(address)) {
 		recorder_left_out(&t->filtered, &t->slot->left_filtered);
+		return false;
+	}
+	if (crt_session.options.lines && !wanted_line(address)) {
+		recorder_left_out(&t->skipped, &t->slot->left_sampled);
 		return false;
 	}
 	if (!crt_session.options.period)
@@ -505,10 +523,30 @@ void crt_slow(uint64_t address, uint64_t w1)
 	crt_put(&unit, 1);
 }
 
+/* A part of a range that is in one cache line. */
+static void recorder_put_part(uint64_t address, uint64_t w1, uint64_t size, uint64_t flags)
+{
+	struct crw_unit units[2] = { { address, w1 }, { size, CRW_W1(CRW_EXTENT, flags) } };
+
+	if (recorder_is_wanted(&crt_self, address))
+		crt_put(units, 2);
+}
+
 void crt_range(uint64_t address, uint64_t w1, uint64_t size, uint64_t flags)
 {
 	struct crw_unit units[2] = { { address, w1 }, { size, CRW_W1(CRW_EXTENT, flags) } };
 
+	if (crt_session.options.lines) {
+		while (size) {
+			uint64_t part = 64 - address % 64;
+
+			part = part < size ? part : size;
+			recorder_put_part(address, w1, part, flags);
+			address += part;
+			size -= part;
+		}
+		return;
+	}
 	if (crt_session.guarded && !recorder_is_wanted(&crt_self, address))
 		return;
 	crt_put(units, 2);

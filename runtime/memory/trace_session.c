@@ -159,7 +159,7 @@ static void session_begin(bool child)
 	const char *path = getenv(CRW_ENV);
 
 	s->generation++;
-	s->guarded = s->options.nr_regions != 0 || s->options.period != 0;
+	s->guarded = s->options.nr_regions != 0 || s->options.period != 0 || s->options.lines != 0;
 	if (path && *path) {
 		s->alone = 0;
 		if (!child && !trace_session_join(path))

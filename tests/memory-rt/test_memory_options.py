@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """test_memory_options.py - CACHERAY_OPTIONS: valid options take effect; invalid ones are reported, and the program runs."""
+import json
 import os
+import subprocess
 
-from rt import alone, check, compile, contains, each_family, equal, main, sizes
+from rt import TOOL, alone, check, collected, compile, contains, each_family, equal, main, sizes
 
-GARBAGE = ["nonsense", "=", "enabled", "enabled=", "unknown=1", "sample=5", "sample=0/5", "sample=6/5", "sample=a/b",
+GARBAGE = ["nonsense", "=", "enabled", "enabled=", "unknown=1", "sample=5", "sample=0/5", "sample=6/5", "sample=a/b", "sample=lines/", "sample=lines/1",
+           "sample=lines/3", "sample=lines/128",
            "maxsize=", "maxsize=12Q", "ring=-1", "onfull=explode", "region=12", "region=20-10", "region=zz-10",
            "region=1-2,", "buffer=1", "buffer=9999999999999999999999", "level=99", "tracefile=", "tracefile=" + "x" * 5000,
            "\xff\xfe=\x01", "%n%s%p", "start=" + "1" * 2000]
@@ -84,6 +87,32 @@ def bursts_have_weights_and_count_what_they_skip(dir, cc, _cxx):
     share = all["accesses"] / c["accesses"]
     equal(90 < share < 101, True, f"one of {share}")
     equal(c["lost"], 0, "lost")
+
+
+def misses(trace):
+    r = subprocess.run([TOOL, "mem", "sim", "--json", "--cache", "L1=32K,8", "--cache", "L2=256K,16", trace], capture_output=True, text=True, check=True)
+    return [level["misses"] for level in json.loads(r.stdout)["levels"]]
+
+
+@each_family
+def a_sample_of_lines_has_the_misses_of_the_whole(dir, cc, _cxx):
+    program = compile(dir, "quicksort.c", cc)
+    whole, lines, bursts = (os.path.join(dir, f"{cc}-{n}.trace") for n in ("whole", "lines", "bursts"))
+    alone(program, 300000, trace=whole)
+    alone(program, 300000, trace=lines, options="sample=lines/8")
+    collected(program, 300000, trace=bursts, env={"CACHERAY_OPTIONS": "sample=10000/100000"})
+    c, all = check(lines), check(whole)
+    equal((c["accesses"] + c["left_out"], c["lost"]), (all["accesses"], 0), "recorded and left out together, and lost")
+    want, got, cold = misses(whole), misses(lines), misses(bursts)
+    for level, (a, b) in enumerate(zip(want, got)):
+        if abs(b / a - 1) > 0.03:
+            raise AssertionError(f"misses of level {level}: {b} by the sample, {a} are right")
+    if cold[1] < 1.3 * want[1]:
+        raise AssertionError(f"bursts have {cold[1]} misses, {want[1]} are right: the sample of lines is not needed")
+    for trace, text in ((lines, "sample of cache lines"), (bursts, "over-estimated")):
+        contains(subprocess.run([TOOL, "mem", "sim", trace], capture_output=True, text=True, check=True).stdout, text)
+    collected(program, 1000, trace=lines, env={"CACHERAY_OPTIONS": "sample=lines/8"})
+    contains(subprocess.run([TOOL, "mem", "sim", lines], capture_output=True, text=True, check=True).stdout, "sample of cache lines")
 
 
 @each_family
