@@ -179,8 +179,9 @@ static const char *options_set(struct crt_options *o, const char *key, const cha
 	if (crt_equal(key, "ring"))
 		return options_size(value, &o->ring_size) ? NULL : "a size such as 64M";
 	if (crt_equal(key, "sample"))
-		return options_sample(o, value) ? NULL
-						: "BURST/PERIOD, accesses, such as 10000/1000000";
+		return options_sample(o, value)
+			       ? NULL
+			       : "BURST/PERIOD, accesses, such as 10000/1000000, or lines/8";
 	if (crt_equal(key, "region"))
 		return options_regions(o, value)
 			       ? NULL
