@@ -46,7 +46,7 @@ static const struct opt opts[] = {
 	{ 0, "ship", "URL", "send the trace to nats://HOST or file:DIR while it is written",
 	  OPT_NAME(struct session, shipping.options.url) },
 	RUN_SHIP_OPTS,
-	METRICS_OPTS(struct session, metrics),
+	METRICS_OPTS(struct session),
 	{ 0, "cpu", NULL, "record when threads have a processor, and when they wait",
 	  OPT_FLAG(struct session, config.cpu) },
 	{ 0, "frames", "[=BUFFER,...]", "record frames, from the program's start (default: all)",

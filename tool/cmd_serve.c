@@ -29,7 +29,7 @@ static const struct opt options[] = {
 	{ 0, "ship", "URL", "also send the trace (.ct) to nats://HOST or file:DIR",
 	  OPT_NAME(struct serve_options, shipping.options.url) },
 	SHIP_LABEL_OPTS(struct serve_options, shipping.options, true),
-	METRICS_OPTS(struct serve_options, metrics),
+	METRICS_OPTS(struct serve_options),
 	{ 'q', "quiet", NULL, "print only errors", OPT_FLAG(struct serve_options, serving.quiet) },
 	{ 0, "json", NULL, "print the URL as a JSON object",
 	  OPT_FLAG(struct serve_options, serving.json) },

@@ -27,13 +27,13 @@ struct run_metrics {
 	int go_fd; /* signals the child that the trace exists; -1: done */
 };
 
-/* Rows of an option table; @at is the struct run_metrics in @options. */
-#define METRICS_OPTS(options, at)                                                             \
-	{ 0, "metrics", "ADDR", "serve metrics for Prometheus at [HOST:]PORT",                \
-	  OPT_NAME(options, at.address) },                                                    \
-	{                                                                                     \
-		0, "metrics-sites", "N", "sites with metrics of their own (default 50)",      \
-			OPT_NUMBER(options, at.sites, 1, METRICS_SITES_MOST), .is_rare = true \
+/* Rows of an option table; @options has a struct run_metrics `metrics`. */
+#define METRICS_OPTS(options)                                                                      \
+	{ 0, "metrics", "ADDR", "serve metrics for Prometheus at [HOST:]PORT",                     \
+	  OPT_NAME(options, metrics.address) },                                                    \
+	{                                                                                          \
+		0, "metrics-sites", "N", "sites with metrics of their own (default 50)",           \
+			OPT_NUMBER(options, metrics.sites, 1, METRICS_SITES_MOST), .is_rare = true \
 	}
 
 /* The labels that the user chose. */

@@ -56,7 +56,7 @@ static bool answer_next(const uint8_t **at, const uint8_t *end, struct answer_fi
 void otlp_parse_answer(const uint8_t *data, size_t size, struct otlp_sent *sent)
 {
 	const uint8_t *at = data, *end = data + size;
-	struct answer_field outer, f;
+	struct answer_field outer = { 0 }, f = { 0 };
 
 	while (answer_next(&at, end, &outer)) {
 		const uint8_t *inner = outer.data;

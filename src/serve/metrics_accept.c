@@ -48,7 +48,10 @@ static double accept_find(const char *list, const char *type)
 
 bool metrics_wants_openmetrics(const char *accept)
 {
-	double openmetrics = accept ? accept_find(accept, "application/openmetrics-text") : -1;
+	double openmetrics;
 
+	if (!accept)
+		return false;
+	openmetrics = accept_find(accept, "application/openmetrics-text");
 	return openmetrics > 0 && openmetrics >= accept_find(accept, "text/plain");
 }
