@@ -14,6 +14,7 @@ use crate::pool::Arena;
 use crate::session::{ext_header, ext_lanes, Session, ATTACH_DONE};
 use crate::station;
 use crate::thread::Thread;
+use crate::traceparent;
 use crate::waker::Slot;
 use crate::wire::*;
 use std::alloc::{alloc_zeroed, Layout};
@@ -381,6 +382,34 @@ fn a_future_without_a_waker_is_recorded_once_nothing_can_wake_it() {
     });
     let (dropped, inner) = (u64::from(WAKERS_DROPPED), u64::from(WAKERS_DROPPED_INNER));
     assert_eq!(marks, [(1, dropped, 3), (1, inner, 3)]);
+}
+
+/// A collector that announces contexts gets two records; another one gets none.
+#[test]
+fn a_traceparent_is_two_records_for_a_collector_that_knows_them() {
+    let span = traceparent::parse(b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
+    for knows in [false, true] {
+        let s = session_with(4, 1);
+        if knows {
+            // SAFETY: no other thread has this session.
+            unsafe { (*s.info.get()).features |= EXT_CONTEXT };
+        }
+        as_thread(s, |t| {
+            let l = born(t, s, "");
+            traceparent::write(t, s, l.id.load(Ordering::Relaxed), span);
+            traceparent::write(t, s, 0, span); // not traced
+        });
+        let mut records = Vec::new();
+        LaneReader::open(s, 0).look(|r| records.push((r.kind, r.ticks, r.id, r.value, r.seq)));
+        assert_eq!(records.len(), if knows { 3 } else { 1 });
+        if knows {
+            assert_eq!(u32::from(records[1].0), REC_CONTEXT | REC_HAS_MORE);
+            assert_eq!((records[1].2, records[1].3), (1, 0xb7ad_6b71_6920_3331));
+            assert_eq!(records[1].4, 1);
+            // The first two words of the other record are the halves of the trace id.
+            assert_eq!((records[2].1, records[2].2), (0x0af7_6519_16cd_43dd, 0x8448_eb21_1c80_319c));
+        }
+    }
 }
 
 // ---- pools ------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 
 use crate::life::what;
 use crate::poll_trace::PollTrace;
-use crate::session::session_acquire;
+use crate::session::{session_acquire, Session};
+use crate::thread::Thread;
 use crate::wire::*;
 use crate::{lane, thread};
 
@@ -78,23 +79,26 @@ fn tell(id: u64, traceparent: &str) -> bool {
             None => return false,
         },
     };
-    thread::with(|t| {
-        // Check this before reading the session: in a forked child the session is the parent's.
-        if id == 0 || !t.ready(s) || s.info().lanes.is_null() || s.info().features & EXT_CONTEXT == 0 {
-            return;
-        }
-        match lane::room(t, s, 2) {
-            // SAFETY: room for two records.
-            Some(at) => unsafe {
-                let what = what(REC_CONTEXT | REC_HAS_MORE, 0, 0);
-                lane::put(at, t.ticks(), id, span.span, span.flags, what);
-                lane::put_more(at.add(1), span.trace.0, span.trace.1);
-                t.publish_slow(s, 2);
-            },
-            None => lane::count(t, s, 0, 1),
-        }
-    });
+    thread::with(|t| write(t, s, id, span));
     true
+}
+
+/// From now on the coroutine `id` works for `span`.
+pub(crate) fn write(t: &Thread, s: &Session, id: u64, span: Span) {
+    // Check this before reading the session: in a forked child the session is the parent's.
+    if id == 0 || !t.ready(s) || s.info().lanes.is_null() || s.info().features & EXT_CONTEXT == 0 {
+        return;
+    }
+    match lane::room(t, s, 2) {
+        // SAFETY: room for two records.
+        Some(at) => unsafe {
+            let what = what(REC_CONTEXT | REC_HAS_MORE, 0, 0);
+            lane::put(at, t.ticks(), id, span.span, span.flags, what);
+            lane::put_more(at.add(1), span.trace.0, span.trace.1);
+            t.publish_slow(s, 2);
+        },
+        None => lane::count(t, s, 0, 1),
+    }
 }
 
 #[cfg(test)]
