@@ -35,6 +35,7 @@ static bool metrics_add_site(struct metrics *m, const char *name)
 int metrics_init(struct metrics *m, const char *path, size_t sites_max, struct err *err)
 {
 	memset(m, 0, sizeof(*m));
+	pthread_mutex_init(&m->turn, NULL);
 	pthread_mutex_init(&m->lock, NULL);
 	wait_pairs_init(&m->pairs);
 	m->trace = path;
@@ -62,8 +63,21 @@ void metrics_release(struct metrics *m)
 	u64map_release(&m->waits_numbers);
 	wait_pairs_release(&m->pairs);
 	coro_table_release(&m->coroutines);
+	pthread_mutex_destroy(&m->turn);
 	pthread_mutex_destroy(&m->lock);
 	memset(m, 0, sizeof(*m));
+}
+
+void metrics_lock(struct metrics *m)
+{
+	pthread_mutex_lock(&m->turn);
+	pthread_mutex_lock(&m->lock);
+	pthread_mutex_unlock(&m->turn);
+}
+
+void metrics_unlock(struct metrics *m)
+{
+	pthread_mutex_unlock(&m->lock);
 }
 
 /* ---- sites ------------------------------------------------------------------- */
@@ -290,7 +304,7 @@ static int metrics_add_some(struct metrics *m, struct trace_reader *reader, stru
 	unsigned nr = 0;
 	int rc = 1;
 
-	pthread_mutex_lock(&m->lock);
+	metrics_lock(m);
 	while (nr++ < METRICS_BATCH && (rc = trace_next(reader, &item, err)) > 0) {
 		if (metrics_add(m, &item) < 0) {
 			rc = err_set(err, -ENOMEM, "no memory for metrics of '%s'", m->trace);
@@ -301,7 +315,7 @@ static int metrics_add_some(struct metrics *m, struct trace_reader *reader, stru
 	m->behind_ns = 0;
 	if (rc > 0 && m->last_ts && m->last_ts < clock_now_ns())
 		m->behind_ns = clock_now_ns() - m->last_ts;
-	pthread_mutex_unlock(&m->lock);
+	metrics_unlock(m);
 	return rc;
 }
 
@@ -318,8 +332,8 @@ int metrics_read(struct metrics *m, struct trace_reader *reader, struct err *err
 
 void metrics_finish(struct metrics *m)
 {
-	pthread_mutex_lock(&m->lock);
+	metrics_lock(m);
 	m->has_ended = true;
 	m->behind_ns = 0;
-	pthread_mutex_unlock(&m->lock);
+	metrics_unlock(m);
 }

@@ -57,6 +57,11 @@ struct metrics_waits {
 enum metrics_kind { METRICS_TRANSITION, METRICS_EVENT_OTHER, NR_METRICS_KINDS };
 
 struct metrics {
+	/*
+	 * Taken before the lock, and held while waiting for it: the thread that adds items cannot
+	 * take the lock again before a scrape that waits.
+	 */
+	pthread_mutex_t turn;
 	pthread_mutex_t lock; /* of all below */
 	struct metrics_labels labels;
 	const char *trace; /* path */
@@ -101,6 +106,9 @@ struct metrics_coroutine {
 	uint32_t birth_slot, slot;
 	uint8_t counted; /* enum trace_state; TRACE_STATE_UNKNOWN: not counted */
 };
+
+void metrics_lock(struct metrics *m);
+void metrics_unlock(struct metrics *m);
 
 /* Append @text as the value of a label: backslash, quote and line end escaped, valid UTF-8. */
 void metrics_put_escaped(struct bytes *out, const char *text);

@@ -409,7 +409,7 @@ void metrics_render(struct metrics *m, bool is_openmetrics, struct bytes *out)
 {
 	struct metrics_page p = { .out = out, .is_openmetrics = is_openmetrics };
 
-	pthread_mutex_lock(&m->lock);
+	metrics_lock(m);
 	metrics_set_common(&p, &m->labels);
 	metrics_put_coroutines(&p, m);
 	metrics_put_oldest(&p, m);
@@ -417,7 +417,7 @@ void metrics_render(struct metrics *m, bool is_openmetrics, struct bytes *out)
 	metrics_put_events(&p, m);
 	metrics_put_collector(&p, m);
 	metrics_put_version(&p);
-	pthread_mutex_unlock(&m->lock);
+	metrics_unlock(m);
 	metrics_put_spool(&p, m);
 	if (is_openmetrics)
 		bytes_add_text(out, "# EOF\n");
