@@ -221,11 +221,14 @@ static uint64_t corotracer_number(const uint8_t bytes[8])
 void corotracer_set_trace_context(const struct corotracer_coro *co, const uint8_t trace_id[16],
 				  const uint8_t span_id[8], uint8_t flags)
 {
-	struct ctp_context context = { corotracer_number(trace_id), corotracer_number(trace_id + 8),
-				       corotracer_number(span_id), flags };
+	struct ctp_context context;
 
-	if (corotracer__is_open(co))
-		corotracer_send_context(co, &context);
+	if (!corotracer__is_open(co))
+		return;
+	context = (struct ctp_context){ corotracer_number(trace_id),
+					corotracer_number(trace_id + 8), corotracer_number(span_id),
+					flags };
+	corotracer_send_context(co, &context);
 }
 
 uint64_t corotracer_id(const struct corotracer_coro *co)
