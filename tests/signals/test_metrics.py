@@ -284,7 +284,7 @@ def the_example_files_are_valid(dir):
     if not shutil.which("promtool"):
         raise Skip("no promtool here")
     examples = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "prometheus")
-    for what, name in (("config", "prometheus.yml"), ("rules", "corotracer-rules.yml")):
+    for what, name in (("config", "corotracer-scrape.yml"), ("rules", "corotracer-rules.yml")):
         p = subprocess.run(["promtool", "check", what, name], cwd=examples, capture_output=True, text=True, check=False)
         equal(p.returncode, 0, f"answer of promtool to {name}: {p.stdout}{p.stderr}")
 
