@@ -324,6 +324,21 @@ def perfetto_reads_all_tracks_of_one_file(dir):
 
 
 @test
+def time_after_a_wake_up_is_time_without_a_processor(dir):
+    """Wake-ups may not be recorded here: the same from a trace that is written by hand."""
+    trace, line = dir + "/t.jsonl", {"pid": 7, "tid": 7, "cpu": 0}
+    events = [{"probe_id": 1, "tid": 7, "addr": "0x0000000000401000", "seq": n, "is_active": n == 1, "ts": ts} for n, ts in ((1, 1000), (2, 9000))]
+    facts = [{"type": "run", "format": 1, "tool": "test", "command": ["x"], "pid": 7, "start_ts": 1, "start_realtime": 1, "arch": "x86_64", "stations": 1}]
+    for begin, end, state in ((1, 2, "recorded"), (1, 2, "wakes"), (2000, 5000, "blocked"), (5000, 5700, "ready"), (6000, 6040, "preempted")):
+        facts.append({"type": "switch", **line, "tid": 0 if end == 2 else 7, "from_ts": begin, "to_ts": end, "state": state})
+    for path, lines in ((trace, events), (trace + ".meta", facts)):
+        with open(path, "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(x, separators=(",", ":")) + "\n" for x in lines)
+    row, = output_of("query", "--json", trace, "SELECT cpu_ns, queued_ns, blocked_ns FROM slices", status=None)["rows"]
+    equal(row, {"cpu_ns": 8000 - 3740, "queued_ns": 740, "blocked_ns": 3000}, "parts of the slice")
+
+
+@test
 def nothing_is_said_of_a_program_without_faults(dir):
     for name in FORMS:
         run = MixRun(dir, name, words=("16", "clean"))
