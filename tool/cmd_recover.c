@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cmd.h"
 #include "collect/region_list.h"
+#include "memory/collect/left_region.h"
 #include "recover_print.h"
 
 struct recover_request {
@@ -77,6 +78,14 @@ static size_t list_text(const struct found *found)
 	return left;
 }
 
+static void list_memory(const char *dir, const char *trace)
+{
+	message_print("recover", "a killed 'mem run' left memory accesses in '%s'", dir);
+	fputs("hint: corotracer mem recover ", stderr);
+	text_put(stderr, trace);
+	putc('\n', stderr);
+}
+
 static int recover_list(bool json)
 {
 	struct found found;
@@ -89,6 +98,10 @@ static int recover_list(bool json)
 		list_json(&found);
 	else
 		left = list_text(&found);
+	if (!json && left_region_list(list_memory) && !left) {
+		found_release(&found);
+		return EXIT_OK;
+	}
 	if (!json && !left)
 		message_print("recover", "no region of yours was left behind%s",
 			      found.nr ? "; 'corotracer snapshot -l' lists those in use" : "");

@@ -247,6 +247,8 @@ def a_killed_collector_does_not_hurt_the_program(dir, cc, _cxx):
         contains(r.stderr, "still runs")
         os.kill(child, signal.SIGKILL)
         wait_until(lambda: not os.path.exists(f"/proc/{child}/maps") or not regions_of(child), "the end of the program")
+        r = subprocess.run([TOOL, "recover"], capture_output=True, text=True)
+        contains(r.stderr, f"hint: corotracer mem recover {os.path.realpath(trace)}\n")
         # What was in the rings, a full ring at least, is in no trace yet.
         r = subprocess.run([TOOL, "mem", "recover", "--json", trace], capture_output=True, text=True)
         equal(r.returncode, 0, f"status of mem recover ({r.stderr})")
