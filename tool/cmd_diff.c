@@ -295,7 +295,7 @@ static const struct opt options[] = {
 	FILTER_TIME_OPTS_SHORT(struct diff_job, filter,
 			       "only from TIME on (10s, 5ms); --to, --coro, --site, --kind"),
 	FILTER_EVENT_OPTS_SHORT(struct diff_job, filter),
-	FILTER_PART_OPT(struct diff_job, filter, "only this part of merged traces"),
+	FILTER_PART_OPT(struct diff_job, filter.part, "only this part of merged traces"),
 	{ .name = NULL },
 };
 

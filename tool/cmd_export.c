@@ -22,7 +22,7 @@ static const struct opt options[] = {
 	FILTER_TIME_OPTS_SHORT(struct export_job, options.filter,
 			       "only from TIME on; --to, --coro, --site, --kind"),
 	FILTER_EVENT_OPTS_SHORT(struct export_job, options.filter),
-	FILTER_PART_OPT_SHORT(struct export_job, options.filter),
+	FILTER_PART_OPT_SHORT(struct export_job, options.filter.part),
 	{ 0, "no-formula-guard", NULL, "do not put ' before text that begins with = + - @",
 	  OPT_FLAG(struct export_job, options.exact_text), .is_rare = true },
 	{ 0, "slower-than", "SECONDS", "otlp: only waits of at least that time (default 0.001)",

@@ -22,7 +22,7 @@ static const struct opt options[] = {
 	  OPT_FLAG(struct html_job, json) },
 	FILTER_TIME_OPTS(struct html_job, filter),
 	FILTER_COROUTINE_OPTS(struct html_job, filter),
-	FILTER_PART_OPT(struct html_job, filter, "only this part of a merged trace"),
+	FILTER_PART_OPT(struct html_job, filter.part, "only this part of a merged trace"),
 	{ .name = NULL },
 };
 

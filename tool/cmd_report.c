@@ -65,7 +65,7 @@ static const struct opt options[] = {
 	FILTER_TIME_OPTS_SHORT(struct report_options, job.filter,
 			       "only from TIME on (10s, 5ms); --to, --coro, --site, --kind"),
 	FILTER_EVENT_OPTS_SHORT(struct report_options, job.filter),
-	FILTER_PART_OPT(struct report_options, job.filter, "only this part of a merged trace"),
+	FILTER_PART_OPT(struct report_options, job.filter.part, "only this part of a merged trace"),
 	{ 0, "mem", "[=FILE]", "simulate TRACE.memory: sites that wait on memory",
 	  OPT_TEXT(struct report_options, job.memory.file),
 	  OPT_GIVEN(struct report_options, job.memory.wanted) },

@@ -31,10 +31,9 @@ int filter_part_find(struct trace_parts *parts, const char *trace, struct trace_
 			OPT_CALL(options, field, filter_parse_coroutine)                 \
 	}
 /* Of a merged trace; the command calls filter_part_find() before it reads. */
-#define FILTER_PART_OPT(options, field, text)                                         \
-	{                                                                             \
-		0, "part", "N", text, OPT_NUMBER(options, field.part, 1, UINT32_MAX), \
-			.is_rare = true                                               \
+#define FILTER_PART_OPT(options, field, text)                                                    \
+	{                                                                                        \
+		0, "part", "N", text, OPT_NUMBER(options, field, 1, UINT32_MAX), .is_rare = true \
 	}
 
 #define FILTER_EVENT_OPTS(options, field)                                           \
@@ -61,9 +60,9 @@ int filter_part_find(struct trace_parts *parts, const char *trace, struct trace_
 	{                                                                               \
 		0, "coro", "ID", NULL, OPT_CALL(options, field, filter_parse_coroutine) \
 	}
-#define FILTER_PART_OPT_SHORT(options, field)                                        \
-	{                                                                            \
-		0, "part", "N", NULL, OPT_NUMBER(options, field.part, 1, UINT32_MAX) \
+#define FILTER_PART_OPT_SHORT(options, field)                                   \
+	{                                                                       \
+		0, "part", "N", NULL, OPT_NUMBER(options, field, 1, UINT32_MAX) \
 	}
 #define FILTER_EVENT_OPTS_SHORT(options, field)                                       \
 	{ 0, "site", "GLOB", NULL, OPT_CALL(options, field, filter_parse_site) },     \

@@ -171,9 +171,18 @@ static void event_rows_close(struct query_rows *rows)
 	free(r);
 }
 
+static void event_rows_count_kinds(struct query_rows *rows, uint64_t counts[NR_TRACE_KINDS])
+{
+	struct event_rows *r = (struct event_rows *)rows;
+
+	if (r->filter.filter.is_light)
+		trace_count_kinds(r->scan.reader, counts);
+}
+
 static const struct query_rows_ops event_rows_ops = { .next = event_rows_next,
 						      .cell = event_rows_cell,
-						      .close = event_rows_close };
+						      .close = event_rows_close,
+						      .count_kinds = event_rows_count_kinds };
 
 static struct query_rows *event_rows_scan(struct query *q, const struct query_table *t,
 					  const struct query_want *want, struct err *err)

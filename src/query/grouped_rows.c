@@ -35,7 +35,7 @@ struct grouped_rows {
 	struct query_rows *source;
 	size_t keys[GROUPED_COLUMNS], kept[GROUPED_COLUMNS]; /* columns */
 	size_t nr_keys, nr_kept;
-	int8_t place[GROUPED_COLUMNS]; /* of a column: in keys; or ~ in kept */
+	int place[GROUPED_COLUMNS]; /* of a column: in keys; or ~ in kept */
 	struct row_group *groups;
 	uint32_t nr, room;
 	struct u64map by_hash;           /* to 1 + the first group */
@@ -100,7 +100,7 @@ static struct cell *grouped_copy_keys(const struct grouped_rows *r, const struct
 
 	for (i = 0; i < r->nr_keys; i++)
 		size += grouped_must_copy(r, keys, i) ? keys[i].size : 0;
-	copy = malloc(r->nr_keys * sizeof(*copy) + size);
+	copy = malloc((r->nr_keys + 1) * sizeof(*copy) + size);
 	if (!copy)
 		return NULL;
 	text = (char *)(copy + r->nr_keys);
@@ -284,9 +284,31 @@ static int grouped_compare(const void *x, const void *y, void *nr_keys)
 	return order;
 }
 
+/* Groups of kinds, of which nothing else is read: whole blocks at a time. */
+static bool grouped_count_kinds(struct grouped_rows *r)
+{
+	uint64_t counts[NR_TRACE_KINDS] = { 0 };
+	unsigned kind;
+
+	if (r->nr_kept || r->nr_keys != 1 || !r->source->ops->count_kinds ||
+	    r->table->columns[r->keys[0]].push != QUERY_PUSH_KIND)
+		return true;
+	r->source->ops->count_kinds(r->source, counts);
+	for (kind = 0; kind < NR_TRACE_KINDS; kind++) {
+		struct cell key = query_word(trace_kind_name(kind));
+		struct row_group *g = counts[kind] ? grouped_find(r, &key) : NULL;
+
+		if (counts[kind] && !g)
+			return false;
+		if (g)
+			g->nr += counts[kind];
+	}
+	return true;
+}
+
 static int grouped_read(struct grouped_rows *r, struct err *err)
 {
-	struct cell keys[GROUPED_COLUMNS];
+	struct cell keys[GROUPED_COLUMNS] = { { .kind = CELL_NULL } };
 	struct row_group *g;
 	int rc;
 
@@ -294,7 +316,7 @@ static int grouped_read(struct grouped_rows *r, struct err *err)
 	while ((rc = r->source->ops->next(r->source, err)) > 0) {
 		grouped_read_keys(r, keys);
 		g = grouped_find(r, keys);
-		if (!g || !grouped_keep(r, g))
+		if (!g || !grouped_keep(r, g) || !grouped_count_kinds(r))
 			return err_set(err, -ENOMEM, "no memory for the groups of '%s'",
 				       r->table->name);
 	}
@@ -307,7 +329,7 @@ static int grouped_read(struct grouped_rows *r, struct err *err)
 /* The next row of a group that gave its rows up. */
 static int grouped_scan_again(struct grouped_rows *r, struct err *err)
 {
-	struct cell keys[GROUPED_COLUMNS];
+	struct cell keys[GROUPED_COLUMNS] = { { .kind = CELL_NULL } };
 	int rc;
 
 	if (!r->source)
@@ -418,10 +440,10 @@ struct query_rows *grouped_rows_scan(struct query *q, const struct query_table *
 		r->most = strtoull(limit, NULL, 10);
 	for (i = 0; i < t->nr_columns; i++) {
 		if (keys >> i & 1) {
-			r->place[i] = (int8_t)r->nr_keys;
+			r->place[i] = (int)r->nr_keys;
 			r->keys[r->nr_keys++] = i;
 		} else {
-			r->place[i] = (int8_t)~r->nr_kept;
+			r->place[i] = ~(int)r->nr_kept;
 			if (want->used >> i & 1)
 				r->kept[r->nr_kept++] = i;
 		}

@@ -53,6 +53,11 @@ struct query_rows_ops {
 	/* The cell of a column, valid until the next row. */
 	void (*cell)(struct query_rows *rows, size_t column, struct cell *cell);
 	void (*close)(struct query_rows *rows);
+	/*
+	 * Skips rows that follow, and adds to @counts how many events of each kind they are: for a
+	 * statement that reads only the column of kinds.  May be NULL, and may skip nothing.
+	 */
+	void (*count_kinds)(struct query_rows *rows, uint64_t counts[NR_TRACE_KINDS]);
 };
 
 /* First member of every scan. */

@@ -83,7 +83,7 @@ static bool compact_facts_are_needed(const struct compact_reader *r, const struc
 {
 	const struct trace_filter *f = r->reader.filter;
 
-	if (f && !(e->kinds & ~f->unwanted_facts))
+	if (e->kinds && !(e->kinds & ~r->reader.part.unwanted_facts))
 		return false;
 	return !f || !f->has_start || !e->max_ts ||
 	       (e->max_ts >= trace_filter_from(f) && e->min_ts <= trace_filter_to(f));
@@ -138,7 +138,7 @@ static int compact_begin_block(struct compact_reader *r, uint32_t number)
 		r->reader.stats.bytes += e->size;
 	}
 	if (e->type == COMPACT_EVENTS) {
-		r->decoder->is_light = r->reader.filter && r->reader.filter->is_light;
+		r->decoder->is_light = r->reader.part.is_light;
 		r->in_events = compact_decoder_begin(r->decoder, &head, r->unpacker.parts);
 		return r->in_events;
 	}
@@ -370,7 +370,27 @@ static void compact_reader_close(struct trace_reader *tr)
 	free(r);
 }
 
-static const struct trace_reader_ops ops = { .next = compact_next, .close = compact_reader_close };
+/* The rest of the block, up to a gap, by the kinds of its events. */
+static void compact_count_kinds(struct trace_reader *tr, uint64_t *counts)
+{
+	struct compact_reader *r = compact_reader_of(tr);
+	struct compact_decoder *d = r->decoder;
+
+	for (; r->in_events && d->is_light && d->at < d->items; d->at++) {
+		unsigned kind = d->shape[d->at] & 15;
+
+		if (kind == COMPACT_KIND_GAP)
+			return;
+		if (kind < NR_TRACE_KINDS)
+			counts[kind]++;
+		else
+			r->reader.stats.ct.unknown++;
+	}
+}
+
+static const struct trace_reader_ops ops = { .next = compact_next,
+					     .close = compact_reader_close,
+					     .count_kinds = compact_count_kinds };
 
 bool compact_begins(const void *begin, size_t size)
 {

@@ -23,10 +23,12 @@
 struct trace_filter {
 	/* Nanoseconds since the start of the run; of a trace without one, since its first event. */
 	bool has_from, has_to;
-	uint64_t from_ns, to_ns;
 	bool has_coroutine;
+	/* A hint, which a reader may ignore: of an event only kind, time and thread are wanted. */
+	bool is_light;
+	unsigned kinds; /* bit k: events of kind k; 0: of all kinds */
+	uint64_t from_ns, to_ns;
 	uint64_t coroutine;
-	unsigned kinds;   /* bit k: events of kind k; 0: of all kinds */
 	const char *site; /* a pattern: see trace_filter_site_matches(); NULL: all sites */
 	/*
 	 * Coroutines, by id; NULL: all.  What others do with locks and descriptors passes, too, as
@@ -36,21 +38,17 @@ struct trace_filter {
 	/* Of a merged trace: only this part; 0: all.  @parts has it, and is the caller's. */
 	uint64_t part;
 	struct trace_parts *parts;
-	/*
-	 * Hints, which a reader may ignore: of an event only kind, time and thread are wanted;
-	 * facts of these types (bit t) are not.
-	 */
-	bool is_light;
-	unsigned unwanted_facts;
+	unsigned unwanted_facts; /* a hint: facts of type t are not wanted, by bit t */
 
 	/* Known when the facts have been read. */
 	bool has_start;
+	bool no_memory;
 	uint64_t start_ts;
 	uint32_t *sites; /* those that match, in order of their ids */
 	size_t nr_sites, room;
-	bool no_memory;
 };
 
+/* Hints are not a filter: without one, all items are returned as they are. */
 static inline bool trace_filter_is_set(const struct trace_filter *f)
 {
 	return f->has_from || f->has_to || f->has_coroutine || f->kinds || f->site || f->chosen ||

@@ -80,6 +80,8 @@ struct trace_reader;
 struct trace_reader_ops {
 	int (*next)(struct trace_reader *r, struct trace_item *item, struct err *err);
 	void (*close)(struct trace_reader *r);
+	/* Of trace_count_kinds(); NULL: it counts nothing. */
+	void (*count_kinds)(struct trace_reader *r, uint64_t *counts);
 };
 
 /* First member of the reader of every format. */
@@ -140,6 +142,28 @@ static inline int trace_next(struct trace_reader *r, struct trace_item *item, st
 				      : (item->type == TRACE_ITEM_SITE || r->sites.has_doubles) &&
 						!trace_reader_settle(r, item)));
 	return rc;
+}
+
+/*
+ * Skips events that follow, as many as can be skipped without decoding them, and adds to @counts
+ * how many are of each kind.  Only for a reader with the hint is_light and without a filter, whose
+ * caller needs the kinds and nothing else.
+ */
+static inline void trace_count_kinds(struct trace_reader *r, uint64_t counts[NR_TRACE_KINDS])
+{
+	uint64_t own[NR_TRACE_KINDS] = { 0 };
+	unsigned kind;
+
+	if (r->filter || !r->ops->count_kinds)
+		return;
+	r->ops->count_kinds(r, own);
+	for (kind = 0; kind < NR_TRACE_KINDS; kind++) {
+		counts[kind] += own[kind];
+		if (kind <= TRACE_RESUME)
+			r->stats.completeness.read += own[kind];
+		else
+			r->stats.completeness.read_others += own[kind];
+	}
 }
 
 /* Final once trace_next() has returned 0; freed by the close. */
