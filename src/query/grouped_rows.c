@@ -88,7 +88,8 @@ static bool grouped_has_keys(const struct grouped_rows *r, const struct row_grou
 
 static bool grouped_must_copy(const struct grouped_rows *r, const struct cell *keys, size_t i)
 {
-	return keys[i].kind == CELL_TEXT && !r->table->columns[r->keys[i]].is_static;
+	return keys[i].kind == CELL_TEXT && keys[i].size && keys[i].text &&
+	       !r->table->columns[r->keys[i]].is_static;
 }
 
 /* With copies of the texts that do not stay valid. */

@@ -567,6 +567,30 @@ def ages_end_with_the_program_and_not_with_the_collector(dir):
         n.within(f"sidecar.not_ended_by_place[{i}].oldest_ns", 0, run.exit_seen + LATE_NS - oldest)
 
 
+@check
+def info_lists_the_parts(n, runs):
+    for i, run in enumerate(runs):
+        trace, own = read_trace(run.trace), output_of("info", "--json", run.trace)
+        facts = {**own["sidecar"]["run"], **own["sidecar"]["totals"]}
+        ids = {e["probe_id"] for e in trace.transitions + trace.others if e.get("probe_id")}
+        n.equal_all(f"parts[{i}]", {"number": i + 1, "ids_from": i * 1000000, "ids_to": i * 1000000 + max(ids), "events": len(trace.transitions),
+                                    "others": len(trace.others), "coroutines_seen": len(ids)})
+        for key in n.output["parts"][i]:
+            if n.has(f"parts[{i}].{key}") and key in facts and key not in ("events", "others"):
+                n.equal(f"parts[{i}].{key}", facts[key])
+
+
+@test
+def the_parts_of_a_merged_trace_are_told_exactly(dir):
+    runs = []
+    for name in "a.jsonl", "b.jsonl":
+        runs.append(TracedRun(dir, name=name, program=["rounds=20"]))
+    equal(tool("merge", "-q", "-o", dir + "/m.ct", *(r.trace for r in runs))[0], 0, "status of merge")
+    n = Numbers("info", {"parts": output_of("info", "--json", dir + "/m.ct")["parts"]})
+    info_lists_the_parts(n, runs)
+    n.done()
+
+
 @test
 def lines_that_are_no_events_are_counted(dir):
     run = TracedRun(dir)
