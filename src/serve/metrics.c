@@ -63,6 +63,7 @@ void metrics_release(struct metrics *m)
 	u64map_release(&m->waits_numbers);
 	wait_pairs_release(&m->pairs);
 	coro_table_release(&m->coroutines);
+	context_table_release(&m->contexts);
 	pthread_mutex_destroy(&m->turn);
 	pthread_mutex_destroy(&m->lock);
 	memset(m, 0, sizeof(*m));
@@ -124,7 +125,8 @@ static uint32_t metrics_slot(const struct metrics *m, uint32_t site)
 
 /* ---- waits ------------------------------------------------------------------- */
 
-static void metrics_observe(struct metrics_histogram *h, uint64_t ns)
+/* Returns the bucket. */
+static unsigned metrics_observe(struct metrics_histogram *h, uint64_t ns)
 {
 	unsigned i = 0;
 
@@ -133,6 +135,7 @@ static void metrics_observe(struct metrics_histogram *h, uint64_t ns)
 	h->buckets[i]++;
 	h->count++;
 	h->sum_ns += ns;
+	return i;
 }
 
 static struct metrics_waits *metrics_waits_at(struct metrics *m, uint32_t slot, uint8_t reason)
@@ -155,13 +158,19 @@ static struct metrics_waits *metrics_waits_at(struct metrics *m, uint32_t slot, 
 static void metrics_add_wait(void *ctx, const struct wait_pair *pair)
 {
 	struct metrics *m = ctx;
+	const struct trace_context *context;
 	struct metrics_waits *w;
+	unsigned bucket;
 
 	m->wait_states[pair->state]++;
 	if (pair->state != WAIT_RESUMED || pair->end_ts < pair->ts)
 		return;
 	w = metrics_waits_at(m, metrics_slot(m, pair->site), pair->reason);
-	metrics_observe(&w->wait, pair->end_ts - pair->ts);
+	bucket = metrics_observe(&w->wait, pair->end_ts - pair->ts);
+	context = context_table_find(&m->contexts, pair->probe_id);
+	if (context)
+		w->exemplars[bucket] = (struct metrics_exemplar){ *context,
+								  pair->end_ts - pair->ts };
 	if (pair->woken_ts && pair->woken_ts <= pair->end_ts)
 		metrics_observe(&w->ready, pair->end_ts - pair->woken_ts);
 }
@@ -219,7 +228,9 @@ static int metrics_add_event(struct metrics *m, const struct trace_event *ev)
 	m->collected[trace_is_transition(ev) ? METRICS_TRANSITION : METRICS_EVENT_OTHER]++;
 	if (ev->ts > m->last_ts)
 		m->last_ts = ev->ts;
-	if (wait_pairs_event(&m->pairs, ev, metrics_add_wait, m) < 0)
+	/* A wait has the context that the coroutine had before this event. */
+	if (wait_pairs_event(&m->pairs, ev, metrics_add_wait, m) < 0 ||
+	    context_table_event(&m->contexts, ev) < 0)
 		return -ENOMEM;
 	switch ((enum trace_kind)ev->kind) {
 	case TRACE_WAKE:

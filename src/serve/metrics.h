@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "trace/trace_context.h"
 #include "trace/trace_reader.h"
 #include "trace/wait_pairs.h"
 
@@ -34,6 +35,12 @@ struct metrics_labels {
 /* Upper bounds of the buckets in nanoseconds; a wait of that length is in the bucket. */
 extern const uint64_t metrics_bounds[METRICS_BUCKETS];
 
+/* A wait that belongs to a trace of the user: OpenMetrics has one for each bucket. */
+struct metrics_exemplar {
+	struct trace_context context; /* all zero: none */
+	uint64_t ns;
+};
+
 struct metrics_histogram {
 	uint64_t
 		buckets[METRICS_BUCKETS + 1]; /* not cumulative; the last one is above all bounds */
@@ -51,6 +58,7 @@ struct metrics_waits {
 	uint32_t site;  /* slot */
 	uint8_t reason; /* enum trace_reason; NR_TRACE_REASONS: any other */
 	struct metrics_histogram wait, ready;
+	struct metrics_exemplar exemplars[METRICS_BUCKETS + 1]; /* of wait: the last ones */
 };
 
 /* Indexes of the counters of events. */
@@ -77,6 +85,7 @@ struct metrics {
 	uint64_t wait_states[NR_WAIT_STATES];
 	struct wait_pairs pairs;
 	struct coro_table coroutines;
+	struct context_table contexts;
 	uint64_t collected[NR_METRICS_KINDS], lost[NR_METRICS_KINDS];
 	uint64_t missed;    /* blocks of the trace that could not be read */
 	uint64_t last_ts;   /* of the newest event */

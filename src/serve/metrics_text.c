@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics_text.c - the metrics as text: format 0.0.4 of Prometheus, and OpenMetrics 1.0.0. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,8 +214,26 @@ static void metrics_put_oldest(struct metrics_page *p, const struct metrics *m)
 	free(oldest);
 }
 
+/* Behind the value of a bucket: a wait in it that belongs to a trace of the user. */
+static void metrics_put_exemplar(struct metrics_page *p, const struct metrics_exemplar *e)
+{
+	char text[160];
+
+	if (!p->is_openmetrics || !e->context.span || p->out->error)
+		return;
+	snprintf(text, sizeof(text),
+		 " # {trace_id=\"%016" PRIx64 "%016" PRIx64 "\",span_id=\"%016" PRIx64
+		 "\"} %" PRIu64 ".%09" PRIu64 "\n",
+		 e->context.trace_high, e->context.trace_low, e->context.span,
+		 (uint64_t)(e->ns / NS_PER_SEC), (uint64_t)(e->ns % NS_PER_SEC));
+	p->out->size--; /* the end of the line */
+	bytes_add_text(p->out, text);
+}
+
+/* @exemplars, one per bucket, may be NULL. */
 static void metrics_put_histogram(struct metrics_page *p, const struct metrics *m,
-				  const struct metrics_waits *w, const struct metrics_histogram *h)
+				  const struct metrics_waits *w, const struct metrics_histogram *h,
+				  const struct metrics_exemplar *exemplars)
 {
 	const char *reason = w->reason < NR_TRACE_REASONS ? trace_reason_name(w->reason) : "other";
 	const char *site = m->sites[w->site].label;
@@ -231,6 +250,8 @@ static void metrics_put_histogram(struct metrics_page *p, const struct metrics *
 		metrics_label(p, "reason", reason);
 		metrics_label(p, "le", metrics_bound_names[i]);
 		metrics_end(p, at, sum);
+		if (exemplars)
+			metrics_put_exemplar(p, &exemplars[i]);
 	}
 	metrics_begin(p, "_sum", &at);
 	metrics_label(p, "site", site);
@@ -249,11 +270,11 @@ static void metrics_put_waits(struct metrics_page *p, const struct metrics *m)
 	metrics_family(p, "coroutine_wait_seconds", "histogram",
 		       "Time from suspend to resume, by site and reason.");
 	for (i = 0; i < m->nr_waits; i++)
-		metrics_put_histogram(p, m, &m->waits[i], &m->waits[i].wait);
+		metrics_put_histogram(p, m, &m->waits[i], &m->waits[i].wait, m->waits[i].exemplars);
 	metrics_family(p, "coroutine_ready_seconds", "histogram",
 		       "Time from the first wake to resume, by site and reason of the wait.");
 	for (i = 0; i < m->nr_waits; i++)
-		metrics_put_histogram(p, m, &m->waits[i], &m->waits[i].ready);
+		metrics_put_histogram(p, m, &m->waits[i], &m->waits[i].ready, NULL);
 	metrics_family(
 		p, "coroutine_waits_ended", "counter",
 		"Waits that ended: resumed, closed (the coroutine ended or was destroyed) or "

@@ -10,7 +10,7 @@ import urllib.parse
 from signals import *
 from signals import line_of
 
-SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+)$')
+SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+)(?: # \{[^}]*\} \S+)?$')
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 BOUNDS = [m * 10 ** e for e in range(3, 11) for m in (1, 2, 5)] + [10 ** 11]  # ns
 TEXT, OPENMETRICS = "text/plain; version=0.0.4; charset=utf-8", "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -200,6 +200,22 @@ def the_accept_header_chooses_the_format(dir):
 
 
 @test
+def a_bucket_of_openmetrics_names_a_trace_of_the_user(dir):
+    t = Written(dir)
+    t.step(100, 1, True)
+    t.other("context", 150, 1, trace_high="0x0af7651916cd43dd", trace_low="0x8448eb211c80319c", span="0xb7ad6b7169203331", trace_flags=1)
+    t.waits(200, 1, 3_000_000)
+    t.other("context", 4_000_000, 1)
+    t.waits(5_000_000, 1, 70_000)
+    served = Served("serve", "--metrics", "0", t.write())
+    served.read_all()
+    lines = [line for line in served.scrape(OPENMETRICS).splitlines() if " # {" in line]
+    equal(len(lines), 1, "buckets with an exemplar")
+    contains(lines[0], 'le="0.005"} 2 # {trace_id="0af7651916cd43dd8448eb211c80319c",span_id="b7ad6b7169203331"} 0.003000000')
+    equal(" # {" in served.scrape(), False, "exemplars in the text format")
+
+
+@test
 def other_requests_are_rejected(dir):
     served = Served("serve", "--metrics", "0", shop(dir).write())
     equal(served.request("/")[0].status, 200, "status of /")
@@ -321,8 +337,11 @@ class Prometheus:
 
 @test
 def prometheus_computes_the_quantiles_of_the_known_waits(dir):
-    served = Served("serve", "--metrics", "0", shop(dir).write())
+    t = shop(dir)
+    t.other("context", 500, 1, trace_high="0x1", trace_low="0x2", span="0x3")  # it has to read exemplars, too
+    served = Served("serve", "--metrics", "0", t.write())
     served.read_all()
+    contains(served.scrape(OPENMETRICS), " # {trace_id=")
     prometheus = Prometheus(dir, f"127.0.0.1:{served.port}")
     query = "histogram_quantile({}, sum by (le, site, service, host) (coroutine_wait_seconds_bucket))"
     wait_until(lambda: prometheus.ask("corotracer_collecting"), "a scrape", 3000)
