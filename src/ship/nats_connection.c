@@ -200,6 +200,8 @@ static int nats_find_stream(struct nats_connection *c, const struct nats_address
 		s = libnats.natsConnection_JetStream(&js, c->nc, &options);
 	if (s == NATS_OK)
 		s = libnats.js_GetStreamInfo(&info, js, NATS_STREAM, NULL, &code);
+	c->is_limited = info && (info->Config->MaxBytes > 0 || info->Config->MaxMsgs > 0 ||
+				 info->Config->MaxMsgsPerSubject > 0);
 	if (info)
 		libnats.jsStreamInfo_Destroy(info);
 	if (s == NATS_NOT_FOUND || code == JSStreamNotFoundErr)

@@ -3,6 +3,7 @@
 #ifndef SHIP_NATS_CONNECTION_H
 #define SHIP_NATS_CONNECTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ struct nats_connection {
 	natsSubscription *replies; /* acknowledgements, at inbox.> */
 	natsInbox *inbox;
 	size_t max_payload;
+	bool is_limited; /* the stream may refuse a block, and accept a smaller one behind it */
 };
 
 /*

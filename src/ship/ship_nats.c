@@ -39,6 +39,7 @@ struct ship_nats {
 	struct nats_connection connection;
 	struct nats_flight flights[NATS_WINDOW];
 	unsigned nr_flights;
+	bool is_strict;    /* a block was refused: one at a time, so that they stay in order */
 	size_t bytes;      /* of them */
 	uint64_t round;    /* acknowledgements of earlier rounds are ignored */
 	uint64_t moved_ns; /* when something was sent first, or acknowledged last */
@@ -156,7 +157,8 @@ static int ship_nats_send(struct ship_transport *t, const struct ship_parcel *p,
 	size_t part_size;
 	uint32_t parts;
 
-	if (n->nr_flights == NATS_WINDOW || (n->nr_flights && n->bytes + p->size > NATS_BYTES_MAX))
+	if (n->nr_flights >= (n->is_strict || n->connection.is_limited ? 1 : NATS_WINDOW) ||
+	    (n->nr_flights && n->bytes + p->size > NATS_BYTES_MAX))
 		return err_set(err, -EAGAIN, "enough blocks are on their way");
 	if (ship_nats_connect(n, err) < 0)
 		return err->code;
@@ -295,6 +297,7 @@ static int ship_nats_poll(struct ship_transport *t, int ms, ship_acked_fn acked,
 	}
 	if (rc >= 0)
 		return 0;
+	n->is_strict |= rc == -ENOSPC;
 	if (rc == -ENOSPC)
 		ship_nats_forget(n);
 	else

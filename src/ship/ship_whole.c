@@ -119,13 +119,17 @@ int ship_whole_collect(struct ship_whole *w, struct ship_sampler *sampler, const
 
 struct ship_whole_block *ship_whole_next(struct ship_whole *w)
 {
+	struct ship_whole_block *next = NULL;
 	unsigned i;
 
+	/* In the order of their numbers, as all blocks. */
 	for (i = 0; i < w->nr_blocks; i++) {
-		if (!w->blocks[i].is_sent)
-			return &w->blocks[i];
+		struct ship_whole_block *b = &w->blocks[i];
+
+		if (!b->is_sent && (!next || b->number < next->number))
+			next = b;
 	}
-	return NULL;
+	return next;
 }
 
 void ship_whole_arrived(struct ship_whole *w, uint64_t number)

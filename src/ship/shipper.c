@@ -461,11 +461,10 @@ static bool shipper_wait(struct shipper *s)
 			(s->final_sent && !s->final_arrived);
 	struct err err = { 0 };
 
-	if (!has_sent)
-		return s->config->pause && s->config->pause(SHIPPER_LOOK_MS);
-	if (t->ops->poll(t, SHIPPER_LOOK_MS, shipper_acked, s, &err) < 0)
+	/* Also without: some may have arrived before another could not be sent. */
+	if (t->ops->poll(t, has_sent ? SHIPPER_LOOK_MS : 0, shipper_acked, s, &err) < 0)
 		shipper_lost(s, &err);
-	return s->config->pause && s->config->pause(0);
+	return s->config->pause && s->config->pause(has_sent ? 0 : SHIPPER_LOOK_MS);
 }
 
 static bool shipper_is_done(const struct shipper *s)

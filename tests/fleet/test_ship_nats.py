@@ -189,6 +189,10 @@ def refusals_are_said_and_spooled(dir):
     equal((r.status, s["spooled"]["blocks"]), (0, 0), r.err)
     got = arrived(nats, s["run"], user="bob", password="right")
     equal(got.blocks, blocks_of(trace), "blocks")
+    client = NatsClient(nats.port, "bob", "right")
+    numbers = [Envelope(data).number for _, _, data in client.stream()]
+    client.close()
+    equal(numbers, sorted(numbers), "order of the blocks")
     check_final(got)
     nats.remove()
 
