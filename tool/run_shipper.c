@@ -176,6 +176,8 @@ bool shipping_fork(struct shipping *s)
 		close(results[0]);
 		_exit(getppid() == parent ? shipping_main(s, paths[0], results[1]) : EXIT_OK);
 	}
+	ship_transport_close(s->transport);
+	s->transport = NULL;
 	close(paths[0]);
 	close(results[1]);
 	s->path_fd = paths[1];

@@ -27,7 +27,8 @@ struct shipping {
 	char spool[PATH_MAX]; /* its path */
 	const char *trace;    /* what is shipped */
 	struct ship_labels labels;
-	struct ship_transport *transport;
+	struct ship_transport *transport; /* of the process */
+	char receiver[SHIP_NAME_SIZE];    /* its name */
 	pid_t child;
 	int path_fd;   /* paths of traces for the child; -1: no more */
 	int result_fd; /* the child's result */

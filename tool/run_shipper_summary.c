@@ -27,7 +27,7 @@ void shipping_text(const struct shipping *s, bool is_quiet)
 		fprintf(stderr, "corotracer: shipped: %s event%s in %s block%s -> %s\n",
 			number_text(shipping_events(&r->shipped)),
 			number_plural(shipping_events(&r->shipped)), number_text(r->shipped.blocks),
-			number_plural(r->shipped.blocks), s->transport->name);
+			number_plural(r->shipped.blocks), s->receiver);
 	if (!is_quiet && r->sample > 1)
 		fprintf(stderr,
 			"corotracer: sampled: one of %s coroutines; %s event%s left out; %s "
@@ -48,7 +48,7 @@ void shipping_text(const struct shipping *s, bool is_quiet)
 			number_plural(shipping_events(spooled)), number_text(spooled->blocks),
 			number_plural(spooled->blocks), s->trace);
 	if (spooled->blocks || !r->is_finished)
-		ship_options_hint(s->transport->name, s->trace);
+		ship_options_hint(s->receiver, s->trace);
 	if (s->nr_skipped)
 		fprintf(stderr, "corotracer: not shipped: %s snapshot%s\n",
 			number_text(s->nr_skipped), number_plural(s->nr_skipped));
@@ -71,7 +71,7 @@ void shipping_json(struct printer *p, const struct shipping *s)
 	if (!s->options.url)
 		return;
 	print_object(p, "ship");
-	print_string(p, "receiver", s->transport->name);
+	print_string(p, "receiver", s->receiver);
 	print_string(p, "run", r->run[0] && !s->is_flight ? r->run : NULL);
 	print_string(p, "trace", s->trace);
 	print_flag(p, "known", NULL, s->has_result);

@@ -123,5 +123,8 @@ int shipping_prepare(struct shipping *s, const char **output, enum trace_format 
 	if (status >= 0)
 		return status;
 	s->transport = ship_options_receiver(s->command, o, &status);
-	return s->transport ? -1 : status;
+	if (!s->transport)
+		return status;
+	snprintf(s->receiver, sizeof(s->receiver), "%s", s->transport->name);
+	return -1;
 }
