@@ -53,9 +53,11 @@ def one_run(dir, *options):
 
 def alternate(dir, kinds):
     results = {name: [] for name in kinds}
-    for _ in range(RUNS):
-        for name, options in kinds.items():
-            results[name].append(one_run(dir, *options))
+    names = list(kinds)
+    for i in range(RUNS):
+        for k in range(len(names)):
+            name = names[(i + k) % len(names)] # each one is first in turn
+            results[name].append(one_run(dir, *kinds[name]))
     return {name: [statistics.median(r[i] for r in list_) for i in (0, 1)] for name, list_ in results.items()}
 
 
@@ -90,12 +92,12 @@ def send(url, trace, size):
 def main():
     with tempfile.TemporaryDirectory(prefix="bench-ship-") as dir:
         os.environ["XDG_STATE_HOME"] = dir + "/state"
-        kinds = {"file": ["-o", dir + "/t.ct"], "ship": ["--ship", f"file:{dir}/out"]}
+        kinds = {"file": ["-o", dir + "/t.ct"], "ship": ["-o", dir + "/t.ct", "--ship", f"file:{dir}/out"]}
         nats = None
         if shutil.which("nats-server") or os.path.exists("/usr/sbin/nats-server"):
             from fleet_servers import Nats
             nats = Nats()
-            kinds["nats"] = ["--ship", nats.url()]
+            kinds["nats"] = ["-o", dir + "/t.ct", "--ship", nats.url()]
         m = alternate(dir, kinds)
         result = {"runs": RUNS, "events": EVENTS, "program_seconds": m["file"][0], "collector_cpu_seconds": m["file"][1]}
         for name in [n for n in kinds if n != "file"]:

@@ -21,7 +21,7 @@
 #include "run_leftovers.h"
 #include "ship_watch.h"
 
-#define SHIPPING_NICE 5
+#define SHIPPING_NICE 10
 /* More than the shipper's own time: it may be in the middle of a call of a library. */
 #define SHIPPING_GRACE_NS (5 * NS_PER_SEC)
 
