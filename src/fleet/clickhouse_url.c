@@ -234,9 +234,9 @@ static void url_set_defaults(struct clickhouse_url *url, const char *password)
 	size_t i;
 
 	if (!url->user[0])
-		strcpy(url->user, "default");
+		memcpy(url->user, "default", sizeof("default"));
 	if (!url->password[0] && password && strlen(password) < sizeof(url->password))
-		strcpy(url->password, password);
+		memcpy(url->password, password, strlen(password) + 1);
 	for (i = 0; i < url->nr_hosts; i++)
 		if (!url->hosts[i].port)
 			url->hosts[i].port = url->has_tls ? CLICKHOUSE_TLS_PORT : CLICKHOUSE_PORT;

@@ -26,7 +26,8 @@ uint32_t load_batch_label(struct load_batch *b, const struct ship_labels *labels
 			return (uint32_t)(i - 1);
 	if (b->nr_labels == b->room_labels) {
 		size_t room = b->room_labels ? b->room_labels * 2 : 16;
-		const struct ship_labels **more = reallocarray(b->labels, room, sizeof(*more));
+		const struct ship_labels **more = reallocarray(b->labels, room,
+							       sizeof(struct ship_labels *));
 
 		if (!more)
 			return 0;

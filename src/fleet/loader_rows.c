@@ -81,6 +81,18 @@ static int loader_rows_finish_pairs(struct loader_rows *r, struct wait_pairs *pa
 	return rc < 0 ? rc : r->rc;
 }
 
+/* Coroutines that are sent whole stand for themselves: a unit of its own, with another sample. */
+static int loader_rows_finish_whole(struct loader_rows *r, struct err *err)
+{
+	int rc;
+
+	r->sample = 1;
+	r->chunk = 0;
+	rc = load_batch_unit(r->batch, r->label, r->run->shard, r->number, ++r->part, r->sample,
+			     r->run->is_in_doubt);
+	return rc < 0 ? rc : loader_rows_finish_pairs(r, &r->run->whole, err);
+}
+
 int loader_rows_lose(struct loader_rows *r, struct err *err)
 {
 	struct trace_gap all = { .to_ts = UINT64_MAX, .transitions = 1 };
@@ -96,8 +108,8 @@ int loader_rows_finish(struct loader_rows *r, const struct ship_labels *labels, 
 {
 	int rc = loader_rows_finish_pairs(r, &r->run->pairs, err);
 
-	if (rc == 0)
-		rc = loader_rows_finish_pairs(r, &r->run->whole, err);
+	if (rc == 0 && r->run->whole.nr_open)
+		rc = loader_rows_finish_whole(r, err);
 	r->run->labels.has_final = true;
 	r->run->labels.final = labels->final;
 	r->run->is_complete = rc == 0;

@@ -88,7 +88,7 @@ static const struct bytes *native_piece_data(const struct native_block *b, unsig
 					     struct native_pieces *p)
 {
 	const struct native_column *c = &b->table->columns[column];
-	struct bytes *view = &p->own[2 * column + 1];
+	struct bytes *view = &p->own[2 * (size_t)column + 1];
 
 	if (c->is_label)
 		return &p->labels;
@@ -110,7 +110,7 @@ int native_block_pieces(const struct native_block *b, const void *const *entries
 	p->labels.size = b->nr * sizeof(*b->labels);
 	for (i = 0; i < b->table->nr_columns; i++) {
 		const struct native_column *c = &b->table->columns[i];
-		struct bytes *head = &p->own[2 * i];
+		struct bytes *head = &p->own[2 * (size_t)i];
 
 		if (i == 0) {
 			bytes_add_varint(head, b->table->nr_columns);
@@ -134,7 +134,7 @@ void native_pieces_release(struct native_pieces *p)
 	unsigned i;
 
 	for (i = 0; i < NATIVE_COLUMNS_MAX; i++)
-		bytes_release(&p->own[2 * i]); /* the others are views */
+		bytes_release(&p->own[2 * (size_t)i]); /* the others are views */
 }
 
 void native_block_clear(struct native_block *b)
