@@ -37,7 +37,8 @@ static const struct opt options[] = {
 	{ 0, "state", "DIR", "where to go on after a restart (default: ~/.local/state)",
 	  OPT_NAME(struct load_options, job.loader_options.state_dir) },
 	{ 0, "keep", "DAYS", "waits=7,events=2,sums=90,findings=90",
-	  OPT_CALL(struct load_options, job.loader_options.keep, load_parse_keep) },
+	  OPT_CALL(struct load_options, job.loader_options.keep, load_parse_keep),
+	  OPT_GIVEN(struct load_options, job.loader_options.has_keep) },
 	{ 0, "wait", "SECONDS", "wait for a server that is away (60)",
 	  OPT_NUMBER(struct load_options, job.loader_options.retry_s, 0, 1000000) },
 	{ 0, "follow", NULL, "go on when everything was loaded",
@@ -231,6 +232,7 @@ static int run_load(int argc, char **argv)
 {
 	struct load_options o = { .job = { .loader_options = { .keep = FLEET_KEEP_DEFAULT,
 							       .retry_s = 60,
+							       .expires = true,
 							       .waiting = load_on_waiting },
 					   .gap_s = 60 } };
 	int first, status = opts_parse(&command_load, &o, argc, argv, &first);

@@ -307,6 +307,22 @@ bool fleet_keep_parse(struct fleet_keep *keep, const char *text)
 	}
 }
 
+/* 1: the table has this time; a change would make the server rewrite its rows.  0; -errno. */
+static int schema_has_lifetime(struct clickhouse *c, size_t shard, const struct schema_lifetime *l,
+			       unsigned days, struct err *err)
+{
+	uint64_t nr = 0;
+	char sql[256];
+	int rc;
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT count() FROM system.tables WHERE database = currentDatabase() AND name = "
+		 "'%s' AND position(create_table_query, 'toIntervalDay(%u)') > 0",
+		 l->table, days);
+	rc = clickhouse_number(c, shard, sql, &nr, err);
+	return rc < 0 ? rc : nr > 0;
+}
+
 static int schema_set_lifetime(struct clickhouse *c, size_t shard, const struct fleet_keep *keep,
 			       struct err *err)
 {
@@ -315,6 +331,12 @@ static int schema_set_lifetime(struct clickhouse *c, size_t shard, const struct 
 	int rc = 0;
 
 	for (i = 0; i < NR_SCHEMA_LIFETIMES && rc == 0; i++) {
+		rc = schema_has_lifetime(c, shard, &schema_lifetimes[i],
+					 schema_days(keep, &schema_lifetimes[i]), err);
+		if (rc != 0) {
+			rc = rc < 0 ? rc : 0;
+			continue;
+		}
 		snprintf(sql, sizeof(sql),
 			 "ALTER TABLE %s MODIFY TTL toDateTime(intDiv(ts, 1000000000)) + INTERVAL "
 			 "%u DAY",

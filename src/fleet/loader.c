@@ -118,8 +118,8 @@ static int loader_prepare(struct loader *l, struct err *err)
 	int rc;
 
 	for (;;) {
-		rc = fleet_schema_prepare(l->client, &o->keep, err);
-		if (rc == 0)
+		rc = fleet_schema_prepare(l->client, o->has_keep ? &o->keep : NULL, err);
+		if (rc == 0 && o->expires)
 			rc = fleet_schema_expire(l->client, &o->keep, err);
 		if (rc == 0 || !clickhouse_may_pass(l->client->fault) || clock_now_ns() >= deadline)
 			return rc;
@@ -293,7 +293,7 @@ static void loader_settle_doubt(struct loader *l)
 
 static int loader_expire(struct loader *l, struct err *err)
 {
-	if (clock_now_ns() < l->expire_ns)
+	if (!l->options.expires || clock_now_ns() < l->expire_ns)
 		return 0;
 	l->expire_ns = clock_now_ns() + 3600 * NS_PER_SEC;
 	return fleet_schema_expire(l->client, &l->options.keep, err);

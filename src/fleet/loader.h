@@ -30,7 +30,9 @@ struct loader_options {
 	bool with_events;
 	unsigned retry_s; /* how long a store that is away is waited for, per call */
 	struct fleet_keep keep;
-	bool is_host; /* this is the host of the runs: compare its clock with the store's */
+	bool has_keep; /* set the times of the tables to @keep; otherwise they stay as they are */
+	bool expires;  /* on servers without TTL: drop what is older than @keep */
+	bool is_host;  /* this is the host of the runs: compare its clock with the store's */
 	void (*waiting)(void *ctx, const struct err *err); /* the store is away; may be NULL */
 	void *waiting_ctx;
 };

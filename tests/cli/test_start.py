@@ -22,7 +22,7 @@ def tool_without(library, *args):
 def few_shared_objects_are_mapped_at_the_start(dir):
     mapped = objects_mapped("version")
     assert 2 < len(mapped) <= MAPPED_MAX, f"{len(mapped)} objects: {mapped}"
-    for library in ("libpq", "libmariadb", "libmicrohttpd", "libncurses", "libpfm"):
+    for library in ("libpq", "libmariadb", "libmicrohttpd", "libncurses", "libpfm", "libcurl"):
         assert not any(name.startswith(library) for name in mapped), f"{library} is mapped: {mapped}"
 
 
@@ -35,6 +35,7 @@ def a_missing_library_is_an_error_that_names_the_package(dir):
         ("libmariadb", "libmariadb3", ("export", "mysql", "-i", trace)),
         ("libmicrohttpd", "libmicrohttpd12", ("serve", trace)),
         ("libpfm", "libpfm4", ("attach", "-c", "list")),
+        ("libcurl", "libcurl4", ("load", "--into", "clickhouse://127.0.0.1/x", trace)),
     ]
     for library, package, args in cases:
         status, _, err = tool_without(library, *args)

@@ -65,6 +65,9 @@ def the_current_engine_stores_the_same_waits_once_and_small(dir):
           one("SELECT maxMerge(max_wait), maxMerge(max_ready) FROM current.waits_10s"), "the longest")
     equal(server.rows("SELECT toYear(max(time)) = toYear(now()) FROM current.waits"), [("1",)], "the alias for people")
     contains(server.query("SELECT create_table_query FROM system.tables WHERE database = 'current' AND name = 'waits'"), "toIntervalDay(7)")
+    status, out, err = tool("load", "--into", server.url("current"), "--keep", "waits=30", trace)
+    equal(status, 0, out + err)
+    contains(server.query("SELECT create_table_query FROM system.tables WHERE database = 'current' AND name = 'waits'"), "toIntervalDay(30)")
     transitions = sum(rows(t, "SELECT collected FROM totals")[0][0] for t in (trace, large))
     equal(one("SELECT countIf(kind IN ('suspend', 'resume')) FROM current.events"), [transitions], "transitions")
     # At most 4 bytes per transition; the trace of an example has wakes, births and ends as well.
