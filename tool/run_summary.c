@@ -34,7 +34,11 @@ static void line_totals(const struct session *s, const struct collector_result *
 		(double)r->duration_ns / 1e9);
 	if (more >= NS_PER_SEC / 10)
 		fprintf(stderr, " (reading them took %.2f s more)", (double)more / 1e9);
-	fprintf(stderr, " -> %s\n", output_name(s));
+	/* A spool is not for the user: what is left of it has a line of its own. */
+	if (s->shipping.is_spool)
+		fputc('\n', stderr);
+	else
+		fprintf(stderr, " -> %s\n", output_name(s));
 }
 
 /* Transitions from before the program attached to the collector: part of lost_full. */

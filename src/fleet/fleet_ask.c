@@ -26,7 +26,7 @@ const struct fleet_question fleet_questions[] = {
 	  DAY },
 	{ "coroutine", "the waits of one coroutine", NULL, "ask_coroutine_raw.sql", NULL, 0 },
 	{ "findings", "findings of all reports, each one once", "ask_findings.sql", NULL,
-	  "no report has a finding", 7 * DAY },
+	  "no report with a finding is stored; docs/fleet.md says which runs have reports", 7 * DAY },
 	{ .name = NULL },
 };
 
@@ -265,7 +265,7 @@ static size_t ask_service_row(const struct fleet_ask *ask, const struct ask_tabl
 static int ask_choose_builds(struct fleet_ask *ask, const struct ask_table *known, struct err *err)
 {
 	size_t row = ask_service_row(ask, known);
-	const char *rest = ask_table_cell(known, row, "builds");
+	const char *rest = ask_table_cell(known, row, "names");
 
 	if (!rest)
 		return ask_no_service(ask, known, err);
@@ -276,7 +276,10 @@ static int ask_choose_builds(struct fleet_ask *ask, const struct ask_table *know
 		return err->code;
 	}
 	rest = ask_table_element(rest, ask->chosen_build, sizeof(ask->chosen_build));
-	rest = rest ? ask_table_element(rest, ask->chosen_base, sizeof(ask->chosen_base)) : NULL;
+	do { /* builds with the same label are one */
+		rest = rest ? ask_table_element(rest, ask->chosen_base, sizeof(ask->chosen_base))
+			    : NULL;
+	} while (rest && !strcmp(ask->chosen_base, ask->chosen_build));
 	if (!rest)
 		return err_set(err, -ENODATA, "no data to compare: '%s' has only one build, %s",
 			       ask_table_cell(known, row, "service"), ask->chosen_build);

@@ -137,7 +137,7 @@ def a_table_has_units_names_and_aligned_columns(_dir):
 @test
 def a_comparison_takes_the_two_newest_builds(_dir):
     answer = ask("compare")
-    equal((answer["base"], answer["build"]), (ask_data.BUILDS[0][0], ask_data.BUILDS[1][0]), "builds")
+    equal((answer["base"], answer["build"]), (ask_data.BUILDS[0][1], ask_data.BUILDS[1][1]), "builds")
     ask_checks.compare(answer["rows"], API, False)
     contains(fleet("compare", *SINCE, status=1), "there are 2 services")
     contains(fleet("compare", "--service", "web", *SINCE, status=1), "'web' has only one build")
