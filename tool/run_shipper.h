@@ -64,7 +64,7 @@ void shipping_settle(struct shipping *s, uint64_t collected, uint64_t others);
 /* End the process now; it saves its progress. */
 void shipping_stop(struct shipping *s);
 
-/* The result, for the summary of a run that collected so many events. */
+/* The result, for the summary of a run. */
 void shipping_text(const struct shipping *s, bool is_quiet);
 void shipping_json(struct printer *p, const struct shipping *s);
 

@@ -3,8 +3,8 @@
  * block_stream.h - the envelopes of a NATS stream, in the order of the stream.
  *
  * A message stays in the stream until it is acknowledged.  After a restart or a lost connection
- * everything that was not acknowledged comes again, from the first one on: the consumer is created
- * anew, because one that exists would deliver newer messages before those it waits for.
+ * everything that was not acknowledged comes again, from the first one on: the consumer is removed
+ * and created, because one that exists would deliver newer messages before those it waits for.
  */
 #ifndef FLEET_BLOCK_STREAM_H
 #define FLEET_BLOCK_STREAM_H

@@ -36,7 +36,7 @@ struct ship_labels {
 	char host[SHIP_LABEL_SIZE];
 	char region[SHIP_LABEL_SIZE];
 	char run[SHIP_RUN_SIZE];
-	uint64_t sample;                   /* one of so many coroutines is in the block */
+	uint64_t sample;                   /* N: the block has one coroutine in N */
 	uint64_t start_ts, start_realtime; /* of the run; 0: not known */
 	bool has_final;
 	struct ship_final final;

@@ -32,7 +32,7 @@ struct ship_whole {
 	struct u64map from; /* coroutine: number of the first block that was not searched for it */
 	uint32_t nr_coroutines;
 	uint64_t refused;                            /* coroutines beyond the limit */
-	uint64_t rate;                               /* one of so many is sent anyway */
+	uint64_t rate;                               /* N: one coroutine in N is sent anyway */
 	uint64_t first;                              /* the lowest number in @from */
 	uint64_t made, arrived, transitions, others; /* blocks; events in those that arrived */
 	struct ship_whole_block blocks[SHIP_WHOLE_BLOCKS];

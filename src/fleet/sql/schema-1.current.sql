@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS waits (
 	wait_ns UInt64 CODEC(T64, ZSTD(1)),          -- suspend to resume, end or destroy; 0: open or lost
 	ready_ns UInt64 CODEC(T64, ZSTD(1)),         -- wake to resume; 0: no wake was seen, or it was not resumed
 	state Enum8('resumed' = 0, 'woken' = 1, 'open' = 2, 'closed' = 3, 'lost' = 4),
-	sample UInt32 CODEC(Delta, ZSTD(1)),           -- this row stands for so many
+	sample UInt32 CODEC(Delta, ZSTD(1)),           -- number of waits that this row stands for
 	time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(ts)
 ) ENGINE = MergeTree
 PARTITION BY intDiv(ts, 86400000000000)
