@@ -26,7 +26,8 @@ const struct fleet_question fleet_questions[] = {
 	  DAY },
 	{ "coroutine", "the waits of one coroutine", NULL, "ask_coroutine_raw.sql", NULL, 0 },
 	{ "findings", "findings of all reports, each one once", "ask_findings.sql", NULL,
-	  "no report with a finding is stored; docs/fleet.md says which runs have reports", 7 * DAY },
+	  "no report with a finding is stored; docs/fleet.md says which runs have reports",
+	  7 * DAY },
 	{ .name = NULL },
 };
 

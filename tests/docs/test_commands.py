@@ -25,7 +25,7 @@ ELSEWHERE = [
     (r"^corotracer (why|export schema|query) .*(\[| SQL$)|CORE", "a form, not a command: its examples run"),
     (r"\bcore\.4711\b", "a core file: tests/inspect"),
     (r"run --frames -p", "a program with frames and the SDK: tests/frames/live/test_run.py"),
-    (r"--config machine\.json|make CC=", "the reader's own file"),
+    (r"--config machine\.json|make CC=|-- target/", "the reader's own file"),
 ]
 UNTIL_CTRL_C = re.compile(r"^corotracer (attach (?!.*--duration)|monitor|run .*-p (?!.*--duration)|run --serve|run --frames -p|why .*--sample|top|serve|run --flight)")
 # Exit statuses other than 0 that the page promises.
