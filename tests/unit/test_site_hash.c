@@ -39,7 +39,7 @@ static void every_bit_is_set_in_half_of_the_hashes(void)
 
 		CHECK(hash);
 		for (bit = 0; bit < 64; bit++)
-			bits[bit] += hash >> bit & 1;
+			bits[bit] += (unsigned)(hash >> bit & 1);
 	}
 	for (bit = 0; bit < 64; bit++)
 		CHECK(bits[bit] > 9500 && bits[bit] < 10500);
