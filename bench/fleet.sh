@@ -6,6 +6,7 @@
 # usage: bench/fleet.sh [--build DIR] [--requests N] [--trace FILE] [--waits N] [--runs N] [--json] [PART...]
 #
 # Parts:
+# ship (fleet_ship.py): what shipping costs the traced program and the collector, against writing the same file.
 # load (fleet_load.py): waits per second from a trace (of mini-redis under redis-benchmark, or FILE) into a real server, processor
 # time of loader and server apart, and bytes per wait.
 # ask (fleet_ask.py): the questions in the current ClickHouse engine, which is installed from PyPI into the build folder.
@@ -23,8 +24,8 @@ while [ $# -gt 0 ]; do
 	--waits) waits=${2:?--waits wants a number}; shift ;;
 	--runs) runs=${2:?--runs wants a number}; shift ;;
 	--json) json=1 ;;
-	load | ask) parts+=("$1") ;;
-	*) echo "usage: bench/fleet.sh [--build DIR] [--requests N] [--trace FILE] [--waits N] [--runs N] [--json] [load] [ask]" >&2; exit 2 ;;
+	ship | load | ask) parts+=("$1") ;;
+	*) echo "usage: bench/fleet.sh [--build DIR] [--requests N] [--trace FILE] [--waits N] [--runs N] [--json] [ship] [load] [ask]" >&2; exit 2 ;;
 	esac
 	shift
 done
@@ -64,6 +65,10 @@ bench_load() {
 	PYTHONDONTWRITEBYTECODE=1 python3 "$here/fleet_load.py" "$build/corotracer" "${trace:-$dir/redis.ct}"
 }
 
+bench_ship() {
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here/../tests/fleet:$here/../tests/cli python3 "$here/fleet_ship.py" "$build" "$runs"
+}
+
 bench_ask() {
 	local venv=$build/tests/fleet/venv-chdb
 	if [ ! -e "$venv/ready" ]; then
@@ -75,7 +80,7 @@ bench_ask() {
 		"$venv/bin/python" "$here/fleet_ask.py" "$waits" "$runs" "$json"
 }
 
-[ ${#parts[@]} -gt 0 ] || parts=(load ask)
+[ ${#parts[@]} -gt 0 ] || parts=(ship load ask)
 for part in "${parts[@]}"; do
 	"bench_$part"
 done

@@ -111,7 +111,8 @@ static void textform_head(const struct report *r, FILE *out, const struct report
 	for (i = NR_CONFIDENCES - 1; i >= 0; i--) {
 		if (!c->by_confidence[i])
 			continue;
-		fprintf(out, "%s%" PRIu64 " %s", comma, c->by_confidence[i], confidence_name(i));
+		fprintf(out, "%s%" PRIu64 " %s", comma, c->by_confidence[i],
+			confidence_name((enum confidence)i));
 		comma = ", ";
 	}
 	fputs(")\n", out);

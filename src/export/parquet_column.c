@@ -23,7 +23,7 @@ static void page_put_head(struct bytes *out, enum page_type type, size_t nr, int
 	struct thrift t = { .out = out };
 
 	thrift_begin(&t);
-	thrift_put_i32(&t, 1, type);
+	thrift_put_i32(&t, 1, (int32_t)type);
 	thrift_put_i32(&t, 2, (int32_t)raw_size);
 	thrift_put_i32(&t, 3, (int32_t)stored_size);
 	thrift_put_i32(&t, 4, (int32_t)crc32_z(0, stored, stored_size));

@@ -152,7 +152,7 @@ static void compact_head_init(const struct compact_writer *w, struct compact_blo
 			      enum compact_type type)
 {
 	*head = (struct compact_block_head){
-		.type = type,
+		.type = (uint8_t)type,
 		.number = w->number,
 		.transitions_before = w->counts.written,
 		.others_before = w->counts.others_written,
