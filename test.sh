@@ -2,7 +2,7 @@
 # test.sh - install the packages that the tests need, build, run the tests, print the totals.
 #
 #   ./test.sh           style, proofs, fuzzers, the plain build, ASan+UBSan, TSan (about
-#                       40 minutes on two processors, 12 of them builds, after the packages)
+#                       55 minutes on two processors, 17 of them builds, after the packages)
 #   ./test.sh --quick   the fast tests of the plain build, for the inner loop (1 minute after the
 #                       build, which takes 6 from nothing)
 #   ./test.sh --full    ./test.sh plus the tests with the label "full"; COROTRACER_FULL=1 in the
