@@ -91,13 +91,17 @@ class World:
         """One collector at a time, which `top`, `query -p` and `snapshot` then find."""
         if self.collects == options:
             return self.collector.pid
-        if self.collector:
-            self.collector.send_signal(signal.SIGINT)
-            self.collector.wait(60)
+        self.stop_collector()
         self.collects = options
         self.collector = self.start(TOOL, "run", "-q", *options, "--", BUILD + "/examples/cpp/mini-redis", "--port", "0")
         assert self.collector.stdout.readline(), "the server did not start"
         return self.collector.pid
+
+    def stop_collector(self):
+        """A killed one would leave its memory behind."""
+        if self.collector:
+            self.collector.send_signal(signal.SIGTERM)
+            self.collector.wait(60)
 
     def make_traces(self):
         self.call("run", "-q", "-o", "trace.jsonl", "--", "./app")
@@ -167,6 +171,7 @@ def every_command_of_the_pages_runs(dir):
                 seen[command] = run_one(world, command)
             if seen[command]:
                 faults.append(f"{os.path.basename(page)}:{number}: {seen[command]}")
+    world.stop_collector()
     assert len(seen) > 60, "the commands of the pages were not found"
     assert not faults, "\n".join(faults)
 
