@@ -52,18 +52,22 @@ struct ask_params {
 	char tables[NR_ASK_TABLES][24];
 };
 
-/* A round length for about thirty steps. */
+/*
+ * A round length for about thirty steps.  A comparison takes shorter ones, because a build may have
+ * run for a small part of the time and needs several.
+ */
 static uint32_t ask_step(const struct fleet_ask *ask)
 {
 	static const uint32_t lengths[] = { 10,   20,   30,   60,    120,   300, 600,
 					    1800, 3600, 7200, 14400, 43200, DAY };
 	uint32_t now = (uint32_t)time(NULL), until = ask->until < now ? ask->until : now;
 	uint32_t span = until > ask->since ? until - ask->since : 0;
+	uint32_t most = !strcmp(ask->question->name, "compare") ? 1500 : 30;
 	size_t i = 0;
 
 	if (ask->step)
 		return ask->step;
-	while (i + 1 < sizeof(lengths) / sizeof(lengths[0]) && lengths[i] * 30 < span)
+	while (i + 1 < sizeof(lengths) / sizeof(lengths[0]) && lengths[i] < span / most)
 		i++;
 	return lengths[i];
 }

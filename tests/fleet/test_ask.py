@@ -135,6 +135,12 @@ def a_table_has_units_names_and_aligned_columns(_dir):
 
 
 @test
+def a_comparison_of_few_intervals_has_no_verdict(_dir):
+    verdicts = {row["verdict"] for row in ask("compare", "v1.0", "v1.1", "--step", 3600)["rows"]}
+    assert not verdicts & {"slower", "faster", "same"} and "too few" in verdicts, verdicts
+
+
+@test
 def a_comparison_takes_the_two_newest_builds(_dir):
     answer = ask("compare")
     equal((answer["base"], answer["build"]), (ask_data.BUILDS[0][1], ask_data.BUILDS[1][1]), "builds")

@@ -4,12 +4,13 @@
 -- Limits are at the base's p50 and p99; the clearest one counts.  Sigma is the difference of the two
 -- shares in standard errors.  The standard error comes from how much the share changes from one interval
 -- ("step") to the next, because waits of the same moment are not independent.  "slower" and "faster"
--- need 4 sigma, and a p50 or p99 that differs by 10 %.
+-- need 4 sigma, and a p50 or p99 that differs by 10 %.  Fewer than 5 intervals on a side do not tell how
+-- much the share changes by itself: "too few".
 --
 -- Reads the aggregates of 10 s.  The percentiles are wrong by less than a factor of two: see
 -- ask_slowest.sql.
 SELECT
-    multiIf(nr_base = 0, 'new', nr = 0, 'gone', least(nr_base, nr) < 100, 'too few',
+    multiIf(nr_base = 0, 'new', nr = 0, 'gone', least(nr_base, nr) < 100 OR parts < 5, 'too few',
         sigma >= 4 AND (head_p99 > 1.1 * base_p99 OR head_p50 > 1.1 * base_p50), 'slower',
         sigma <= -4 AND (base_p99 > 1.1 * head_p99 OR base_p50 > 1.1 * head_p50), 'faster', 'same') AS verdict,
     round(sigma, 1) AS sigmas,
@@ -24,7 +25,7 @@ SELECT
 FROM
 (
     SELECT
-        id, nr_base, nr, base_p50, head_p50, base_p99, head_p99,
+        id, nr_base, nr, parts, base_p50, head_p50, base_p99, head_p99,
         arrayMap((b, h, e, f) -> (h - b) / sqrt(1e-12 + greatest(e + f,
             (b + h) / 2 * (1 - (b + h) / 2) * (1 / nr_base + 1 / nr))), base_shares, shares, base_errors, errors) AS z,
         if(nr_base = 0 OR nr = 0, 0, arraySort(x -> -abs(x), z)[1]) AS sigma
@@ -32,6 +33,7 @@ FROM
     (
         SELECT
             id, nr_base, nr, base_p50, head_p50, base_p99, head_p99, base_shares, shares,
+            least(length(base_step_list), length(head_step_list)) AS parts,
             -- Variances of the shares, from the intervals.
             arrayMap((limit, share) -> arraySum(arrayMap(
                 (k, c) -> pow(arraySum((s, n) -> n * (s > limit), k, c) - share * arraySum(c), 2), base_step_list, base_count_list))

@@ -1,7 +1,7 @@
 -- compare, from single waits: t-digest percentiles (see ask_slowest_raw.sql), and the standard error
--- from how much runs of the same build differ.  ask_compare.sql explains the columns.
+-- from how much runs of the same build differ; fewer than 5 runs of a build are too few.  ask_compare.sql explains the columns.
 SELECT
-    multiIf(nr_base = 0, 'new', nr = 0, 'gone', least(nr_base, nr) < 100, 'too few',
+    multiIf(nr_base = 0, 'new', nr = 0, 'gone', least(nr_base, nr) < 100 OR parts < 5, 'too few',
         sigma >= 4 AND (head_p99 > 1.1 * base_p99 OR head_p50 > 1.1 * base_p50), 'slower',
         sigma <= -4 AND (base_p99 > 1.1 * head_p99 OR base_p50 > 1.1 * head_p50), 'faster', 'same') AS verdict,
     round(sigma, 1) AS sigmas,
@@ -19,6 +19,7 @@ FROM
         id,
         sumIf(n, is_head = 0) AS nr_base,
         sumIf(n, is_head = 1) AS nr,
+        least(countIf(is_head = 0), countIf(is_head = 1)) AS parts,
         quantilesTDigestWeightedMergeIf(0.5, 0.99)(digest, is_head = 0) AS base_quantiles,
         quantilesTDigestWeightedMergeIf(0.5, 0.99)(digest, is_head = 1) AS head_quantiles,
         if(nr_base = 0, 0, base_quantiles[1]) AS base_p50,
