@@ -158,3 +158,18 @@ char *room_make_dir(const char *prefix, uint64_t least, uint64_t wanted, struct 
 	room_places(places);
 	return room_make_dir_among(places, ROOM_PLACES, prefix, least, wanted, err);
 }
+
+uint64_t room_free_in_memory(void)
+{
+	const char *places[ROOM_PLACES];
+	uint64_t most = 0;
+	size_t i;
+
+	room_places(places);
+	for (i = 0; i < ROOM_PLACES; i++) {
+		uint64_t room = places[i] && in_memory(places[i]) ? room_free(places[i]) : 0;
+
+		most = room > most ? room : most;
+	}
+	return most;
+}

@@ -31,6 +31,9 @@ char *room_make_dir(const char *prefix, uint64_t least, uint64_t wanted, struct 
 char *room_make_dir_among(const char *const *places, size_t nr, const char *prefix, uint64_t least,
 			  uint64_t wanted, struct err *err);
 
+/* The bytes free in the tmpfs with the most room among the directories; 0: none is a tmpfs. */
+uint64_t room_free_in_memory(void);
+
 /* Bytes free in the file system of @path; 0: unknown. */
 uint64_t room_free(const char *path);
 

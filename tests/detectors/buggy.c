@@ -272,7 +272,7 @@ static void blocking(void)
 	timer_due(&coros[1]);
 	pause_ms(150);
 	corotracer_resume(&coros[0]);
-	pause_ms(600);
+	pause_ms(1500);
 	wait_here(&coros[0], CTP_REASON_CHANNEL_RECV, 0);
 	timer_served(&coros[1]);
 	corotracer_end(&coros[0]);

@@ -81,7 +81,7 @@ static Task sleeper(Queue &queue)
 {
 	co_await queue.wait();
 	co_await queue.wait();
-	pause_ms(600);
+	pause_ms(1500);
 	co_await queue.wait();
 }
 

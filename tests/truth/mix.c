@@ -99,7 +99,7 @@ static void run_squeezed(void)
 {
 	mix_neighbour_start(0);
 	resume_coroutine(&squeezed, "squeezed", 0);
-	mix_burn(9 * MS);
+	mix_burn(6 * MS);
 	mix_slice_end(__LINE__ + 1);
 	corotracer_await(&squeezed, CTP_REASON_YIELD, 0);
 	leave_slice(&squeezed);

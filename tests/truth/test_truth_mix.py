@@ -135,7 +135,7 @@ def compare_processor_times(run):
         assert s["asked"] - CLOCK_NS <= away or not s["asked"], (s, row)
         if s["waited"] == 1:
             assert row["blocked_ns"] <= s["slept"] + CLOCK_NS, (s, row)
-    for kind, burnt in (("burner", 14 * MS), ("squeezed", 9 * MS)):
+    for kind, burnt in (("burner", 14 * MS), ("squeezed", 6 * MS)):
         for s, row in run.of_kind(kind):
             assert not s["line"] or burnt - SWITCH_NS * (s["forced"] + 1) <= row["cpu_ns"], (s, row)
             assert s["waited"] or row["blocked_ns"] <= CLOCK_NS, (s, row)

@@ -45,11 +45,27 @@ static int shm_map(struct shm *m, const struct crw_geometry *g, struct err *err)
 }
 
 /*
+ * Fewer slots, if that makes the file fit into memory.  On a disk, the kernel writes each page of
+ * the rings again and again, and the program waits for it.
+ */
+static void shm_fit_memory(struct crw_geometry *g)
+{
+	struct crw_geometry smaller = *g;
+	uint64_t room = room_free_in_memory();
+
+	while (crw_region_size(&smaller) > room && smaller.nr_slots > SLOTS_LEAST)
+		smaller.nr_slots /= 2;
+	if (crw_region_size(&smaller) <= room)
+		*g = smaller;
+}
+
+/*
  * The program cannot handle a full file system when it writes: all of the file must fit.  Where it
  * does not, there are fewer slots.
  */
 static bool shm_make_dir(struct shm *m, struct crw_geometry *g, struct err *err)
 {
+	shm_fit_memory(g);
 	for (;;) {
 		m->size = crw_region_size(g);
 		m->dir = room_make_dir(LEFT_REGION_PREFIX, m->size, m->size, err);

@@ -35,7 +35,7 @@ fn blocking() {
     let mut task = go("blocker", async {
         Gate::new(&queue, 1).await;
         Gate::new(&queue, 1).await;
-        std::thread::sleep(Duration::from_millis(600));
+        std::thread::sleep(Duration::from_millis(1500));
         Gate::new(&queue, 1).await;
     });
     queue.serve_once(&mut task);
