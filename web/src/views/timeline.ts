@@ -24,7 +24,7 @@ import type { Part } from "../trace.ts";
 import { PIECE, type LaneRequest, type Pieces } from "../worker/lanes.ts";
 import { ALL, type CoroFilter, type CoroOrder } from "../worker/query.ts";
 
-const WORDS = ["running", "suspended", "ready", "busy"] as const;
+const WORDS = ["running", "suspended", "ready", "busy", "not in this file"] as const;
 const MAX_BLOCKS = { thread: 3, coroutine: 24 } as const;
 const TABLE_ROWS = 200;
 
@@ -245,7 +245,8 @@ export class TimelineView implements View {
 	// Lanes of threads have the colours of kinds: only the parts without a processor need words.
 	private fillLegend(by: Scene["by"]): void {
 		const item = (swatch: string, words: string, mark = "") => h("span", null, h("i", { class: `lane-swatch ${swatch}` }, mark), words);
-		const states = by === "thread" ? [] : [...["running", "ready", "suspended"].map((state) => item(state, state)), item("found", "has a finding", "▲")];
+		const states = by === "thread" ? [] : [...["running", "ready", "suspended"].map((state) => item(state, state)), item("found", "has a finding", "▲"),
+			...(this.ctx.trace.meta.thinned.some((t) => t.what === "slices") ? [item("omitted", "not in this file")] : [])];
 		const { cpu: recorded } = this.ctx.trace.meta;
 		// Without wake-ups the end of a wait is the next switch to a processor.
 		const cpu = recorded ? [item("ready", by === "thread" ? "waits for a processor" : "in a slice: waits for a processor"),
@@ -312,7 +313,12 @@ export class TimelineView implements View {
 		s.top = Math.max(0, Math.min(maxTop(s), s.top));
 		this.schedule();
 		void this.fetch();
-		if (byHand) this.keep();
+		if (byHand) {
+			// What was below the pointer is elsewhere now.
+			s.hovered = -1;
+			this.tip.hide();
+			this.keep();
+		}
 		this.settle();
 	}
 
@@ -473,7 +479,8 @@ export class TimelineView implements View {
 		const ref = p.coro[i];
 		const several = p.type[i] === PIECE.busy;
 		const out: [string, string][] = [["", several ? fmt.plural(p.count[i], "slice") :
-			`${trace.titleOfNr(ref - 1)} ${WORDS[p.type[i]]}`]];
+			p.type[i] === PIECE.omitted ? `${trace.titleOfNr(ref - 1)}: its slices here are not in this file` :
+				`${trace.titleOfNr(ref - 1)} ${WORDS[p.type[i]]}`]];
 		out.push(["from", fmt.stamp(p.x0[i])], ["for", fmt.duration(p.x1[i] - p.x0[i])]);
 		if (several) {
 			out.push(["busy", fmt.percent(p.part[i], 1)]);

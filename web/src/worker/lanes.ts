@@ -7,7 +7,8 @@ import { Lod, type Level } from "../data/lod.ts";
 import { SLICE } from "../data/coros.ts";
 import type { Store } from "./store.ts";
 
-export const PIECE = { run: 0, wait: 1, ready: 2, busy: 3 } as const;
+// omitted: slices of this time were thinned out of the file, so that its state is not known.
+export const PIECE = { run: 0, wait: 1, ready: 2, busy: 3, omitted: 4 } as const;
 
 export interface LaneRequest {
 	by: "thread" | "coroutine";
@@ -91,7 +92,8 @@ class Lane {
 	add(x0: number, x1: number, type: number, coro: number, thread: number, site: number, reason: number, flags: number, cpu?: PieceCpu): void {
 		const last = this.pieces[this.pieces.length - 1];
 		const [runs, busy] = type === PIECE.run ? [1, x1 - x0] : [0, 0];
-		if (last && x1 - x0 < this.step && last.x1 - last.x0 < this.step && x1 - last.x0 < this.step * 1.5) {
+		if (last && type !== PIECE.omitted && last.type !== PIECE.omitted &&
+			x1 - x0 < this.step && last.x1 - last.x0 < this.step && x1 - last.x0 < this.step * 1.5) {
 			last.cpu = joined(last.type === PIECE.wait || last.type === PIECE.ready ? NO_CPU : last.cpu, type === PIECE.run ? cpu : NO_CPU);
 			last.type = PIECE.busy;
 			last.count += runs;
@@ -222,22 +224,41 @@ interface Before {
 	n: number;                 // its index among the coroutine's slices; -1: unknown
 }
 
-function addWait(lane: Lane, coro: number, before: Before, b: Block, r: number): void {
+const bornAt = (store: Store, row: number): number => (Number.isNaN(store.coros.c.birth[row]) ? store.coros.c.first[row] : store.coros.c.birth[row]);
+const endOf = (store: Store, row: number): number => (Number.isNaN(store.coros.c.end[row]) ? store.end : store.coros.c.end[row]);
+
+function addOmitted(lane: Lane, coro: number, from: number, to: number): void {
+	if (to > from) lane.add(from, to, PIECE.omitted, coro + 1, 0, 0, 0, 0);
+}
+
+// The file has the slice before, so that the time between them is a wait.
+function isNextOf(before: Before, b: Block, r: number, thinned: boolean): boolean {
+	return b.n && before.n >= 0 ? b.n[r] === before.n + 1 : !thinned;
+}
+
+function addWait(lane: Lane, coro: number, before: Before, b: Block, r: number, thinned: boolean): void {
 	const start = b.start[r];
 	if (start < before.end || before.over) return;
-	if (b.n && before.n >= 0 && b.n[r] !== before.n + 1) return; // some were omitted
+	if (!isNextOf(before, b, r, thinned)) {
+		addOmitted(lane, coro, before.end, start);
+		return;
+	}
 	const woken = b.wake[r] > 0 ? Math.max(before.end, start - (b.wake[r] - 1)) : start;
 	if (woken > before.end) lane.add(before.end, woken, PIECE.wait, coro + 1, 0, before.site, before.reason, 0);
 	if (start > woken) lane.add(woken, start, PIECE.ready, coro + 1, 0, before.site, before.reason, 0);
 }
 
 // Its present state, after its last slice.
-function addTail(store: Store, lane: Lane, coro: number, before: Before | null): void {
+function addTail(store: Store, lane: Lane, coro: number, before: Before | null, thinned: boolean): void {
 	const row = store.coros.rowOf(coro);
 	if (row < 0) return;
 	const c = store.coros.c;
 	const state = c.state[row];
-	const from = before ? before.end : Number.isNaN(c.birth[row]) ? c.first[row] : c.birth[row];
+	const from = before ? before.end : bornAt(store, row);
+	if (thinned && !before?.over && (before ? before.n + 1 : 0) < c.resumes[row]) {
+		addOmitted(lane, coro, from, endOf(store, row));
+		return;
+	}
 	if (state >= 5 || state === 3) return;
 	if (state === 2) {
 		const woken = Math.max(from, c.since[row]);
@@ -260,11 +281,18 @@ function alreadyThere(store: Store, nr: number, from: number): Before | null {
 }
 
 // After the last visible slice, up to the edge of the picture or its end.
-function addWaitUntil(store: Store, lane: Lane, nr: number, last: Before, edge: number): void {
+function addWaitUntil(store: Store, lane: Lane, nr: number, last: Before, edge: number, thinned: boolean): void {
 	const row = store.coros.rowOf(nr);
 	if (row < 0) return;
-	const end = store.coros.c.end[row];
-	lane.add(last.end, Math.min(edge, Number.isNaN(end) ? store.end : end), PIECE.wait, nr + 1, 0, last.site, last.reason, 0);
+	const to = Math.min(edge, endOf(store, row));
+	if (thinned) addOmitted(lane, nr, last.end, to);
+	else lane.add(last.end, to, PIECE.wait, nr + 1, 0, last.site, last.reason, 0);
+}
+
+// Before its first slice in the file, if others were before it.
+function addFirstOmitted(store: Store, lane: Lane, b: Block, r: number): void {
+	const row = store.coros.rowOf(b.coro[r]);
+	if (row >= 0 && b.n && b.n[r] > 0) addOmitted(lane, b.coro[r], bornAt(store, row), b.start[r]);
 }
 
 async function coroLanes(store: Store, q: LaneRequest): Promise<Pieces> {
@@ -288,7 +316,8 @@ async function coroLanes(store: Store, q: LaneRequest): Promise<Pieces> {
 			const x0 = b.start[r];
 			const x1 = x0 + b.dur[r];
 			const last = before[lane];
-			if (last && x0 >= q.from && last.end <= q.to) addWait(lanes[lane], b.coro[r], last, b, r);
+			if (last && x0 >= q.from && last.end <= q.to) addWait(lanes[lane], b.coro[r], last, b, r, thinned);
+			if (!last && x0 >= q.from && all) addFirstOmitted(store, lanes[lane], b, r);
 			before[lane] = { end: x1, site: b.site[r], reason: b.reason[r], over: (b.flags[r] & SLICE.ended) !== 0, n: b.n ? b.n[r] : -1 };
 			if (x1 < q.from || x0 > q.to) continue;
 			if (!(b.flags[r] & SLICE.headless))
@@ -299,8 +328,8 @@ async function coroLanes(store: Store, q: LaneRequest): Promise<Pieces> {
 	q.lanes.forEach((nr, i) => {
 		const last = before[i];
 		if (last && last.end > q.to) return;
-		if (all) addTail(store, lanes[i], nr, last);
-		else if (last && !last.over) addWaitUntil(store, lanes[i], nr, last, q.to);
+		if (all) addTail(store, lanes[i], nr, last, thinned);
+		else if (last && !last.over) addWaitUntil(store, lanes[i], nr, last, q.to, thinned);
 	});
 	return pack(q, lanes, wakes.length > MAX_WAKES ? [] : wakes, { exact: true, blocks: blocks.length, thinned });
 }

@@ -140,6 +140,8 @@ function drawPiece(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	} else if (type === PIECE.ready) {
 		ctx.fillStyle = p.readyPattern;
 		ctx.fillRect(x, y + s.lane / 2 - 5, width, 10);
+	} else if (type === PIECE.omitted) {
+		drawOmitted(ctx, p, x, width, y + s.lane / 2);
 	} else if (type === PIECE.busy) {
 		drawBusy(ctx, s, p, i, x, width, y);
 	} else {
@@ -149,6 +151,18 @@ function drawPiece(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 		if (width > 30 && pieces.awayFirst[i] === pieces.awayFirst[i + 1]) drawLabel(ctx, s, p, i, x, width, y);
 	}
 	if ((s.selectedCoro !== 0 && ref === s.selectedCoro && s.by === "thread" && type === PIECE.run) || i === s.hovered) outline(ctx, s, p, x, width, y);
+}
+
+// Dots that stay in place: no state is shown where none is known.
+function drawOmitted(ctx: Ctx, p: Palette, x: number, width: number, y: number): void {
+	ctx.strokeStyle = p.muted;
+	ctx.lineWidth = 2;
+	ctx.setLineDash([2, 6]);
+	ctx.beginPath();
+	ctx.moveTo(x, y);
+	ctx.lineTo(x + Math.max(2, width), y);
+	ctx.stroke();
+	ctx.setLineDash([]);
 }
 
 // The parts of a slice in which its thread had no processor.
