@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define FIRST_WINDOW_NS (10 * MODEL_MS)
-#define NAMES_MAX       65536
+#define NAMES_MAX       (1u << 20)
 /* Distinguishes sites from addresses in one map. */
 #define KEY_SITE (UINT64_C(1) << 63)
 
@@ -90,7 +90,7 @@ int64_t tables_name(struct model *m, const char *name, size_t size)
 	number = m->names.nr < NAMES_MAX ? strtab_intern(&m->names, copy)
 					 : strtab_find(&m->names, copy);
 	if (number == -ENOENT)
-		number = strtab_intern(&m->names, "(one of many names)");
+		number = strtab_intern(&m->names, "(name not kept: over a million)");
 	free(copy);
 	return number;
 }

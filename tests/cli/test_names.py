@@ -52,6 +52,20 @@ def as_it_was(cell):
     return cell[1:] if cell.startswith("'") and cell.lstrip("'")[:1] in tuple("=+-@\t\r\n") else cell
 
 
+# ---- number --------------------------------------------------------------------------------
+
+
+@test
+def each_of_many_names_is_kept(dir):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "view"))
+    import bundle
+    names = [f"{i:05x}." for i in range(70000)]
+    trace, page = record(dir, "t.ct", names, left=("the last one",)), os.path.join(dir, "t.html")
+    equal(tool("html", "-q", trace, "-o", page)[0], 0, "status of html")
+    page = bundle.Bundle(page)
+    equal({page.strings[row["name"]] for row in page.coroutines().values()}, set(names) | {"the last one"}, "names of the page")
+
+
 # ---- length --------------------------------------------------------------------------------
 
 
