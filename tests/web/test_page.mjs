@@ -192,7 +192,7 @@ test("a coroutine's own tab: numbers, events, links, closing, going back", async
 		await page.waitForFunction(() => location.hash === "#coro=1");
 		assert.equal(await page.locator(".tab[data-coro]").count(), 2);
 		await page.goBack();
-		assert.equal(await page.locator(".tab[aria-selected=true]").getAttribute("data-coro"), id);
+		assert.equal(await page.locator(".tab[aria-current=page]").getAttribute("data-coro"), id);
 		await page.getByRole("button", { name: `Close ${f.example.name} #${id}` }).click();
 		await page.waitForSelector("[role=grid][aria-label=Coroutines]");
 		assert.equal(await page.locator(".tab[data-coro]").count(), 1);

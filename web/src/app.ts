@@ -5,7 +5,8 @@ import { button, h, setText } from "./base/dom.ts";
 import * as fmt from "./base/format.ts";
 import { formatRoute, parseRoute, type Params, type Route } from "./base/route.ts";
 import { Head } from "./ui/head.ts";
-import { Tabs } from "./ui/tabs.ts";
+import { listenToKeys } from "./ui/keys.ts";
+import { BASE_TABS, Tabs } from "./ui/tabs.ts";
 import type { Context, View } from "./ui/view.ts";
 import type { Part, Trace } from "./trace.ts";
 import { Overview } from "./views/overview.ts";
@@ -44,7 +45,7 @@ export class App implements Context {
 		this.route = parseRoute(location.hash);
 		this.head = new Head(trace);
 		this.tabs = new Tabs((id) => this.closeCoro(id));
-		this.main = h("main", { id: "main", tabindex: -1, role: "tabpanel" });
+		this.main = h("main", { id: "main", tabindex: -1 });
 		this.news = h("div", { class: "sr", role: "status", aria: { live: "polite" } });
 		this.shortage = h("div", { class: "notice bad shortage", role: "alert", hidden: true });
 		this.noticeText = h("span", null);
@@ -61,7 +62,20 @@ export class App implements Context {
 			ev.preventDefault();
 			this.main.focus();
 		});
+		listenToKeys({ search: () => this.search(), view: (nr) => this.goView(nr) });
 		this.follow();
+	}
+
+	private goView(nr: number): void {
+		if (nr < BASE_TABS.length) this.tabs.go(BASE_TABS[nr].view);
+	}
+
+	// The search field of this view, or that of the coroutines.
+	private search(): void {
+		const field = () => [...(this.current?.el.querySelectorAll<HTMLInputElement>("input[type=search]") ?? [])].find((el) => el.offsetParent !== null);
+		if (!field()) this.go({ view: "coroutines", coro: null, params: {} });
+		// The address changes the view in a later turn.
+		setTimeout(() => field()?.focus());
 	}
 
 	go(route: Route): void {

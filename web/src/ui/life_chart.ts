@@ -46,7 +46,7 @@ export class LifeChart {
 		this.o = o;
 		this.canvas = h("canvas", null);
 		this.status = h("p", { class: "life-status muted" });
-		this.el = h("div", { class: "life", role: "img" }, this.canvas, this.status);
+		this.el = h("div", { class: "life", role: "img", aria: { label: "States of a coroutine over time" } }, this.canvas, this.status);
 		this.el.style.minHeight = `${o.height}px`;
 		this.stop = onTheme(() => {
 			this.colours = null;

@@ -32,21 +32,38 @@ export function panel(title: string, o: PanelOptions = {}): Panel {
 
 export interface PlainColumn<T> {
 	label: string;
+	isBar?: boolean;           // of the column before it: the label is for screen readers only
 	end?: boolean;
 	class?: string;
 	show(row: T): Node | string;
 }
 
+// A box whose content may be wider than itself can be scrolled by keys, too.
+let resized: ResizeObserver | null = null;
+
+function onResize(entries: readonly ResizeObserverEntry[]): void {
+	for (const { target } of entries) {
+		if (target.scrollWidth > target.clientWidth) target.setAttribute("tabindex", "0");
+		else target.removeAttribute("tabindex");
+	}
+}
+
+export function tableBox(label: string, ...children: Node[]): HTMLElement {
+	const el = h("div", { class: "table-box", role: "group", aria: { label } }, ...children);
+	resized ??= new ResizeObserver(onResize);
+	resized.observe(el);
+	return el;
+}
+
 export function plainTable<T>(label: string, columns: PlainColumn<T>[], rows: readonly T[]): HTMLElement {
 	const head = h("tr", null, ...columns.map((c) => {
-		const th = h("th", { class: c.end ? "end" : "" }, c.label);
+		const th = h("th", { class: c.end ? "end" : "" }, c.isBar ? h("span", { class: "sr" }, c.label) : c.label);
 		th.setAttribute("scope", "col");
 		return th;
 	}));
 	const body = rows.map((row) => h("tr", null, ...columns.map((c) =>
 		h("td", { class: `${c.end ? "end nowrap" : ""} ${c.class ?? ""}` }, c.show(row)))));
-	return h("div", { class: "table-box" },
-		h("table", { class: "plain", aria: { label } }, h("thead", null, head), h("tbody", null, ...body)));
+	return tableBox(label, h("table", { class: "plain", aria: { label } }, h("thead", null, head), h("tbody", null, ...body)));
 }
 
 export function keyValues(pairs: readonly (readonly [string, Node | string | null])[]): HTMLElement {

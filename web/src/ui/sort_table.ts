@@ -5,7 +5,7 @@ import { button, h, replace } from "../base/dom.ts";
 import type { Cell } from "../base/csv.ts";
 import { count } from "../base/format.ts";
 import type { Sort } from "./grid.ts";
-import { empty } from "./parts.ts";
+import { empty, tableBox } from "./parts.ts";
 import type { Sheet } from "./save.ts";
 
 export interface SortColumn<T> {
@@ -46,7 +46,7 @@ function compare(a: Cell, b: Cell): number {
 }
 
 export class SortTable<T> {
-	readonly el = h("div", { class: "table-box" });
+	readonly el: HTMLElement;
 	private readonly o: SortTableOptions<T>;
 	private sort: Sort | undefined;
 	private words: readonly string[] = [];
@@ -54,6 +54,7 @@ export class SortTable<T> {
 
 	constructor(options: SortTableOptions<T>) {
 		this.o = options;
+		this.el = tableBox(options.label);
 		this.sort = options.sort;
 		this.draw();
 	}

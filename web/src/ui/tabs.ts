@@ -28,11 +28,11 @@ export class Tabs {
 	constructor(onClose: (id: string) => void) {
 		this.onClose = onClose;
 		this.split = h("span", { class: "tab-split", hidden: true });
-		this.el = h("nav", { class: "tabs", role: "tablist", aria: { label: "Views" } });
+		this.el = h("nav", { class: "tabs", aria: { label: "Views" } });
 		for (const { view, label } of BASE_TABS) {
 			const count = h("span", { class: "n", hidden: true });
 			const tab = h("a", {
-				class: "tab", role: "tab", href: viewHref(view), id: `tab-${view}`, aria: { controls: "main" }, data: { view },
+				class: "tab", href: viewHref(view), id: `tab-${view}`, data: { view },
 			}, label, count);
 			this.base.set(view, tab);
 			this.counts.set(view, count);
@@ -52,6 +52,10 @@ export class Tabs {
 		this.base.get(view)?.setAttribute("href", href);
 	}
 
+	go(view: string): void {
+		this.base.get(view)?.click();
+	}
+
 	open(id: string, title: string): void {
 		this.split.hidden = false;
 		const known = this.opened.get(id);
@@ -62,12 +66,12 @@ export class Tabs {
 			return;
 		}
 		const tab = h("a", {
-			class: "tab", role: "tab", href: coroHref(id), title, aria: { controls: "main" }, data: { coro: id },
+			class: "tab", href: coroHref(id), title, data: { coro: id },
 		}, h("span", null, title));
 		const close = h("button", {
 			type: "button", class: "tab-close", aria: { label: `Close ${title}` }, on: { click: () => this.onClose(id) },
 		}, "×");
-		const box = h("span", { class: "tab-box", role: "presentation" }, tab, close);
+		const box = h("span", { class: "tab-box" }, tab, close);
 		this.opened.set(id, box);
 		this.el.append(box);
 	}
@@ -81,8 +85,8 @@ export class Tabs {
 	select(view: string, coro: string | null): void {
 		for (const tab of this.all()) {
 			const mine = coro !== null ? tab.dataset.coro === coro : tab.dataset.view === view;
-			tab.setAttribute("aria-selected", String(mine));
-			tab.tabIndex = mine ? 0 : -1;
+			if (mine) tab.setAttribute("aria-current", "page");
+			else tab.removeAttribute("aria-current");
 			if (mine) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
 		}
 	}

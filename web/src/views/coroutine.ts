@@ -236,7 +236,7 @@ export class CoroutineView implements View {
 			{ label: "Mean", end: true, show: (w) => fmt.duration(w.total / w.count) },
 			{ label: "Longest", end: true, show: (w) => fmt.duration(w.longest) },
 			{ label: "In all", end: true, show: (w) => fmt.duration(w.total) },
-			{ label: "", class: "bar-cell", show: (w) => bar(w.total / longest) },
+			{ label: "Share of the longest", isBar: true, class: "bar-cell", show: (w) => bar(w.total / longest) },
 		], rows));
 	}
 

@@ -158,7 +158,7 @@ export class Overview implements View {
 			{ label: "Busy", end: true, show: (t) => fmt.duration(t.busy) },
 			{ label: "Mean slice", end: true, show: (t) => (t.slices > 0 ? fmt.duration(t.busy / t.slices) : fmt.dash) },
 			{ label: "Of the run", end: true, show: (t) => fmt.percent(t.busy, span) },
-			{ label: "", class: "bar-cell", show: (t) => bar(t.busy / span, "running") },
+			{ label: "Of the run, as a bar", isBar: true, class: "bar-cell", show: (t) => bar(t.busy / span, "running") },
 		], rows));
 	}
 

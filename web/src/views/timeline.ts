@@ -143,7 +143,7 @@ export class TimelineView implements View {
 				button("All", () => {
 					this.scene.view.fit();
 					this.viewChanged();
-				}, { aria: { label: "Show the whole run" } })),
+				}, { aria: { label: "All: show the whole run" } })),
 			h("span", { class: "result" }), sheetButtons("what is in sight", () => this.sheet()));
 	}
 

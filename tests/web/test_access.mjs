@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// test_access.mjs - axe-core finds nothing in any view, wide and as on a phone; keys reach the search and the list of keys.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { openFile, withBrowser } from "./browser.mjs";
+import { bigTrace, corpusTrace, freshOut, memoryPage, pageOf, ROOT } from "./fixtures.mjs";
+
+const AXE = readFileSync(join(ROOT, "web/node_modules/axe-core/axe.min.js"), "utf8");
+const PHONE = { viewport: { width: 390, height: 844 } };
+const VIEWS = ["#view=overview", "#view=findings", "#view=coroutines", "#view=timeline", "#view=timeline&by=coroutine", "#view=sites", "#coro=1"];
+
+async function violations(page) {
+	await page.evaluate(AXE);
+	return page.evaluate(async () => (await axe.run()).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(" | ")}`));
+}
+
+test("axe-core finds nothing, and the keys work", async () => {
+	freshOut();
+	const found = pageOf("found", corpusTrace("blocking/often")).html;
+	const big = pageOf("big", bigTrace(30_000, 300)).html;
+	const memory = memoryPage("hot_cold").html;
+	await withBrowser(async (browser) => {
+		const look = async (file, hash, options, what) => {
+			const { page, troubles, close } = await openFile(browser, file, hash, options);
+			await page.waitForTimeout(300); // drawn
+			assert.deepEqual(await violations(page), [], `${what} ${hash}`);
+			assert.deepEqual(troubles, []);
+			await close();
+		};
+		for (const hash of VIEWS) await look(found, hash, {}, "found");
+		for (const hash of VIEWS.slice(0, 3)) await look(found, hash, PHONE, "on a phone");
+		for (const hash of VIEWS.slice(2, 4)) await look(big, hash, {}, "big");
+		await look(memory, "", {}, "memory");
+		const { page, close } = await openFile(browser, found, "#view=overview");
+		await page.keyboard.press("?");
+		assert.equal(await page.locator("dialog.keys").isVisible(), true);
+		assert.deepEqual(await violations(page), [], "the list of keys");
+		await page.keyboard.press("Escape");
+		await page.keyboard.press("/");
+		await page.waitForFunction(() => document.activeElement?.getAttribute("type") === "search");
+		await page.keyboard.type("4 blocker");
+		assert.equal(await page.evaluate(() => document.activeElement.value), "4 blocker");
+		await page.keyboard.press("Escape");
+		await page.keyboard.press("4");
+		await page.waitForFunction(() => location.hash.includes("view=timeline"));
+		await close();
+	});
+});
