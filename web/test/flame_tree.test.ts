@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { buildFlameTree, drawFlame, hitShare, type FlameNode } from "../src/why/flame_tree.ts";
-import type { ProfileStack, TaskState } from "../src/why/types.ts";
+import { buildFlameTree, drawFlame, hitShare, type FlameNode, type TaskState } from "../src/data/flame_tree.ts";
+import type { ProfileStack } from "../src/why/types.ts";
 
 // @stack: functions, innermost first.
 function stack(samples: number, state: TaskState, ...names: string[]): ProfileStack {

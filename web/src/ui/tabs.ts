@@ -15,6 +15,7 @@ export const BASE_TABS: readonly BaseTab[] = [
 	{ view: "coroutines", label: "Coroutines" },
 	{ view: "timeline", label: "Timeline" },
 	{ view: "sites", label: "Sites" },
+	{ view: "time", label: "Time" },
 ];
 
 export class Tabs {

@@ -11,6 +11,8 @@ export interface Context {
 	// The same view with other filters: they are kept in the address, not in the history.
 	// Ignored for a view that is not shown any more (its timers may be late).
 	setParams(view: View, params: Params): void;
+	// The selection that all views share; "" removes a part of it.
+	select(change: Params): void;
 }
 
 export interface View {

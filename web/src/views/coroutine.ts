@@ -120,7 +120,7 @@ export class CoroutineView implements View {
 		const inState = trace.coros.inState(r, trace.now);
 		const site = c.site[r];
 		const where = site > 0 && c.state[r] === 4
-			? h("a", { class: "mono", href: viewHref("sites", { site: String(site) }) }, trace.siteText(site)) : null;
+			? h("a", { class: "mono", href: viewHref("sites", { place: String(site) }) }, trace.siteText(site)) : null;
 		const found = trace.findingsOf(c.findings[r]);
 		replace(this.head,
 			h("h2", null, name || trace.kind(c.kind[r])?.text || "Coroutine", " ", h("span", { class: "muted mono" }, `#${this.id}`)),
@@ -137,7 +137,7 @@ export class CoroutineView implements View {
 		const time = (v: number) => (Number.isNaN(v) ? "not told" : fmt.stamp(v));
 		const resource = trace.coros.resource(r);
 		const site = (index: number) => (index > 0
-			? h("a", { class: "mono", href: viewHref("sites", { site: String(index) }) }, trace.siteText(index)) : "not known");
+			? h("a", { class: "mono", href: viewHref("sites", { place: String(index) }) }, trace.siteText(index)) : "not known");
 		const flags = c.flags[r];
 		const end = Number.isNaN(c.end[r]) ? null : `${fmt.stamp(c.end[r])}${flags & FLAG.cancelled ? ", cancelled" : ""}` +
 			`${flags & FLAG.endedSuspended ? ", while it was suspended" : ""}${flags & FLAG.destroyed ? ", frame freed" : ""}`;
@@ -230,7 +230,7 @@ export class CoroutineView implements View {
 		replace(this.waits.body, plainTable<SiteWaits>("Waits by place", [
 			{
 				label: "Place", class: "clip mono", show: (w) => (w.site > 0
-					? h("a", { href: viewHref("sites", { site: String(w.site) }), title: trace.siteText(w.site) }, trace.sitePlace(w.site)) : "not known"),
+					? h("a", { href: viewHref("sites", { place: String(w.site) }), title: trace.siteText(w.site) }, trace.sitePlace(w.site)) : "not known"),
 			},
 			{ label: "Waits", end: true, show: (w) => fmt.count(w.count) },
 			{ label: "Mean", end: true, show: (w) => fmt.duration(w.total / w.count) },

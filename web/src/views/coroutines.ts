@@ -5,12 +5,14 @@
 import { button, h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import type { Params } from "../base/route.ts";
+import { rangeOf } from "../base/selection.ts";
 import { Grid, putText, type Column, type Sort } from "../ui/grid.ts";
 import { putState, stateMark } from "../ui/marks.ts";
 import { sheetButtons } from "../ui/save.ts";
+import { selectedCoros } from "../ui/selection_bar.ts";
 import { debounce, goCoro, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
-import { ALL, type CoroFilter } from "../worker/query.ts";
+import { type CoroFilter } from "../worker/query.ts";
 import type { Cell } from "../base/csv.ts";
 
 const DEFAULT_SORT: Sort = { key: "longest", down: true };
@@ -124,13 +126,10 @@ export class Coroutines implements View {
 
 	// Filters that other views set: shown, and removed with a click.
 	private chipList(): HTMLElement[] {
-		const { trace } = this.ctx;
 		const chip = (key: string, text: string) => button(`${text} ×`, () => this.set({ [key]: "" }),
 			{ class: "button chip", aria: { label: `Remove the filter ${text}` } });
 		const out: HTMLElement[] = [];
-		if (this.params.site) out.push(chip("site", `at ${trace.siteText(Number(this.params.site)) || "no known place"}`));
 		if (this.params.parent) out.push(chip("parent", `children of #${this.params.parent}`));
-		if (this.params.kind) out.push(chip("kind", `kind ${trace.kind(Number(this.params.kind))?.text ?? "not known"}`));
 		return out;
 	}
 
@@ -143,11 +142,10 @@ export class Coroutines implements View {
 			return text !== undefined && text !== "" && Number.isFinite(n) ? n : otherwise;
 		};
 		return {
-			...ALL, text: p.q ?? "",
+			...selectedCoros(this.ctx, p), ...(rangeOf(p) ?? {}),
 			states: trace.meta.states.reduce((bits, name, i) => (states.includes(name) ? bits | (1 << i) : bits), 0),
 			minInState: fmt.parseDuration(p.age ?? "") ?? 0, minSuspends: number(p.suspends, 0),
-			findings: p.findings === "any" ? -1 : p.findings ? trace.detectorBits([p.findings]) : 0,
-			site: number(p.site, -1), kind: number(p.kind, -1), parent: p.parent ? trace.coros.rowOfId(p.parent) : -1,
+			parent: p.parent ? trace.coros.rowOfId(p.parent) : -1,
 		};
 	}
 

@@ -4,6 +4,7 @@
 import { button, h, replace, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { coroHref, viewHref, type Params } from "../base/route.ts";
+import { rangeOf } from "../base/selection.ts";
 import { LifeChart } from "../ui/life_chart.ts";
 import { CONFIDENCES, stateMark, sureMark } from "../ui/marks.ts";
 import { empty, plainTable } from "../ui/parts.ts";
@@ -59,7 +60,7 @@ export class Findings implements View {
 				sheetButtons("findings", () => this.sheet())),
 			this.list);
 		this.text.addEventListener("input", debounce(120, () => this.set({ q: this.text.value })));
-		this.detector.addEventListener("change", () => this.set({ detector: this.detector.value }));
+		this.detector.addEventListener("change", () => this.set({ findings: this.detector.value }));
 	}
 
 	show(params: Params): void {
@@ -96,12 +97,25 @@ export class Findings implements View {
 		const words = (this.params.q ?? "").toLowerCase().split(/\s+/).filter((w) => w);
 		const sure = (this.params.sure ?? "").split(",").filter((x) => x);
 		return this.ctx.trace.report.findings.filter((f) => {
-			if (this.params.detector && f.detector !== this.params.detector) return false;
+			if (!this.isSelected(f)) return false;
 			if (sure.length > 0 && !sure.includes(f.confidence)) return false;
 			const text = [f.detector, f.title, f.place?.text, f.kind, f.seen, f.hint, ...f.evidence,
 				...f.coroutines.map((c) => c.name ?? "")].join(" ").toLowerCase();
 			return words.every((w) => text.includes(w));
 		});
+	}
+
+	// Of the selection that all views share; the text is tested beside it.
+	private isSelected(f: Finding): boolean {
+		const { trace } = this.ctx;
+		const p = this.params;
+		const range = rangeOf(p);
+		if (p.findings && p.findings !== "any" && f.detector !== p.findings) return false;
+		if (p.kind && f.kind !== trace.kind(Number(p.kind))?.text) return false;
+		if (p.site && f.place?.text !== trace.siteText(Number(p.site))) return false;
+		if (!range || !f.example) return true;
+		const [since, at] = [trace.offsetOf(f.example.since_ts), trace.offsetOf(f.example.at_ts)];
+		return since <= range.to && Math.max(since, at) >= range.from;
 	}
 
 	private drawFilters(): void {
@@ -112,7 +126,7 @@ export class Findings implements View {
 			return el;
 		};
 		replace(this.detector, option("", "All detectors"), ...names.map((n) => option(n, n)));
-		this.detector.value = this.params.detector ?? "";
+		this.detector.value = this.params.findings === "any" ? "" : (this.params.findings ?? "");
 		const sure = (this.params.sure ?? "").split(",");
 		for (const [c, el] of this.sure) el.setAttribute("aria-pressed", String(sure.includes(c)));
 	}
@@ -185,7 +199,7 @@ export class Findings implements View {
 		if (!f.place && !f.kind) return null;
 		const site = f.place ? this.siteIndex(f.place.text) : -1;
 		const place = f.place ? (site > 0
-			? h("a", { class: "mono", href: viewHref("sites", { site: String(site) }) }, f.place.text)
+			? h("a", { class: "mono", href: viewHref("sites", { place: String(site) }) }, f.place.text)
 			: h("span", { class: "mono" }, f.place.text)) : null;
 		return h("p", { class: "finding-place" }, place, f.kind ? h("span", { class: "muted" }, place ? " by " : "", f.kind) : null);
 	}

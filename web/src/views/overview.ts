@@ -4,7 +4,8 @@
 
 import { h, replace } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
-import { viewHref } from "../base/route.ts";
+import { viewHref, type Params } from "../base/route.ts";
+import { rangeOf, type Range } from "../base/selection.ts";
 import { Chart, type Columns } from "../ui/chart.ts";
 import { sureMark } from "../ui/marks.ts";
 import { bar, empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
@@ -37,6 +38,7 @@ export class Overview implements View {
 	private readonly charts: HTMLElement;
 	private readonly noCharts: HTMLElement;
 	private madeCards = "";
+	private range: Range | null = null;
 	private readonly missing: Panel;
 
 	constructor(ctx: Context) {
@@ -61,7 +63,7 @@ export class Overview implements View {
 			],
 		});
 		const sheet = () => this.sheet();
-		const statesPanel = panel("Coroutines over time", { note: "mean of each step; drag to open a part in the timeline", sheet });
+		const statesPanel = panel("Coroutines over time", { note: "mean of each step; drag to select a part", sheet });
 		statesPanel.body.append(this.states.el);
 		const ratePanel = panel("Event rate", { sheet });
 		ratePanel.body.append(this.rate.el);
@@ -78,7 +80,8 @@ export class Overview implements View {
 		this.draw();
 	}
 
-	show(): void {
+	show(params: Params): void {
+		this.range = rangeOf(params);
 		this.draw();
 	}
 
@@ -104,8 +107,13 @@ export class Overview implements View {
 		this.charts.hidden = s.rows < 2;
 		this.noCharts.hidden = s.rows >= 2;
 		const x = s.times();
-		this.states.setData([x, s.c.alive_mean, s.c.suspended_mean, s.c.ready_mean, s.c.running_mean] as Columns);
-		this.rate.setData([x, s.rates("events"), s.rates("wakes"), s.rates("lost")] as Columns);
+		// The selected range; without one, all of it.
+		const [from, to] = [this.range?.from ?? 0, this.range?.to ?? Infinity];
+		const end = x.findIndex((t) => t > to);
+		const begin = Math.max(0, x.findIndex((t) => t + s.width > from));
+		const part = (column: ArrayLike<number>) => Array.prototype.slice.call(column, begin, end < 0 ? undefined : Math.max(end, begin + 2));
+		this.states.setData([x, s.c.alive_mean, s.c.suspended_mean, s.c.ready_mean, s.c.running_mean].map(part) as Columns);
+		this.rate.setData([x, s.rates("events"), s.rates("wakes"), s.rates("lost")].map(part) as Columns);
 	}
 
 	private card(f: Finding): HTMLElement {

@@ -11,9 +11,11 @@ import { Grid, putText, type Column, type Sort } from "../ui/grid.ts";
 import { findingBadge } from "../ui/marks.ts";
 import { keyValues, panel, plainTable } from "../ui/parts.ts";
 import { sheetButtons } from "../ui/save.ts";
+import { SelectionSums } from "../ui/selection_sums.ts";
 import { debounce, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
 import type { Histogram, Site } from "../data/types.ts";
+import { histogramOf, Steps, type Sums } from "../worker/sums.ts";
 
 const DEFAULT_SORT: Sort = { key: "waiting", down: true };
 const SPARK = { width: 120, height: 18 };
@@ -27,20 +29,23 @@ export class SitesView implements View {
 	private readonly detail: HTMLElement;
 	private readonly text: HTMLInputElement;
 	private readonly result: HTMLElement;
+	private readonly sums: SelectionSums;
+	private chosen: readonly Site[] | null = null; // with the numbers of the selection; null: all is selected
 	private params: Params = {};
 	private rows: number[] = [];
 
 	constructor(ctx: Context) {
 		this.ctx = ctx;
+		this.sums = new SelectionSums(ctx, 1, (sums) => this.takeSums(sums));
 		this.text = h("input", { type: "search", aria: { label: "Filter places by text" } });
 		this.text.placeholder = "File, function or address";
-		this.text.addEventListener("input", debounce(120, () => this.set({ q: this.text.value })));
+		this.text.addEventListener("input", debounce(120, () => this.set({ text: this.text.value })));
 		this.result = h("span", { class: "result", role: "status" });
 		this.detail = h("div", { class: "site-detail" });
 		this.grid = new Grid({
 			label: "Places where coroutines wait", columns: this.columns(), sort: DEFAULT_SORT, empty: "", rowHeight: 28,
 			rowKey: (i) => String(this.rows[i]), onSort: (s) => this.set({ sort: (s.down ? "-" : "") + s.key }),
-			onOpen: (i) => this.set({ site: String(this.rows[i]) }),
+			onOpen: (i) => this.set({ place: String(this.rows[i]) }),
 			onSelect: (i) => this.choose(this.rows[i]),
 		});
 		this.el = h("div", { class: "fill-view" },
@@ -50,20 +55,22 @@ export class SitesView implements View {
 
 	show(params: Params): void {
 		this.params = params;
-		if (document.activeElement !== this.text) this.text.value = params.q ?? "";
+		this.sums.ask(params);
+		if (document.activeElement !== this.text) this.text.value = params.text ?? "";
 		this.draw();
 		this.selectOne();
 	}
 
 	// The site that the address names; else the first.
 	private selectOne(): void {
-		if (!this.params.site && this.rows.length > 0) this.params = { ...this.params, site: String(this.rows[0]) };
-		const at = this.rows.indexOf(Number(this.params.site ?? -1));
+		if (!this.params.place && this.rows.length > 0) this.params = { ...this.params, place: String(this.rows[0]) };
+		const at = this.rows.indexOf(Number(this.params.place ?? -1));
 		if (at >= 0 && this.grid.selected !== at) this.grid.select(at);
 	}
 
 	update(parts: ReadonlySet<Part>): void {
 		if (parts.has("sites")) {
+			this.sums.ask(this.params, true);
 			this.draw();
 			this.selectOne();
 		} else if (parts.has("report")) this.drawDetail();
@@ -76,10 +83,10 @@ export class SitesView implements View {
 	}
 
 	private choose(site: number): void {
-		const isNew = this.params.site !== String(site);
+		const isNew = this.params.place !== String(site);
 		this.drawDetail();
 		if (!isNew) return;
-		this.params = { ...this.params, site: String(site) };
+		this.params = { ...this.params, place: String(site) };
 		this.ctx.setParams(this, this.params);
 		this.drawDetail();
 	}
@@ -89,8 +96,23 @@ export class SitesView implements View {
 		return text === "" ? DEFAULT_SORT : { key: text.replace(/^-/, ""), down: text.startsWith("-") };
 	}
 
+	// In a selection, waits and ready times are of what is selected.
+	private get places(): readonly Site[] {
+		return this.chosen ?? this.ctx.trace.sites.sites;
+	}
+
+	private takeSums(sums: Sums | null): void {
+		const none = histogramOf(new Steps());
+		const bySite = new Map(sums?.sites.map((s) => [s.site, s]));
+		this.chosen = sums && this.ctx.trace.sites.sites.map((site, i) => {
+			const sum = bySite.get(i);
+			return { ...site, waits: sum ? histogramOf(sum.waits) : none, ready: sum ? histogramOf(sum.readies) : none };
+		});
+		this.draw();
+	}
+
 	private site(i: number): Site {
-		return this.ctx.trace.sites.sites[this.rows[i]];
+		return this.places[this.rows[i]];
 	}
 
 	private key(s: Site): number | string {
@@ -109,13 +131,14 @@ export class SitesView implements View {
 	}
 
 	private draw(): void {
-		const { sites } = this.ctx.trace.sites;
-		const words = (this.params.q ?? "").toLowerCase().split(/\s+/).filter((w) => w);
+		const sites = this.places;
+		const words = (this.params.text ?? "").toLowerCase().split(/\s+/).filter((w) => w);
 		const { down } = this.sort;
 		// Site 0 stands for "unknown": shown only if it has waits or slices.
 		this.rows = sites.map((_, i) => i).filter((i) => {
 			const s = sites[i];
 			if (i === 0 && s.waits.nr === 0 && s.waiting === 0 && s.slices.nr === 0) return false;
+			if (this.chosen && s.waits.nr === 0 && !this.sums.hasSite(i)) return false;
 			const text = `${s.text} ${s.addr ?? ""}`.toLowerCase();
 			return words.every((w) => text.includes(w));
 		});
@@ -128,7 +151,7 @@ export class SitesView implements View {
 		this.grid.setEmpty(!this.ctx.trace.complete ? "Reading the places…" :
 			sites.length <= 1 && words.length === 0 ? "No coroutine has waited anywhere yet." : "No place matches the filter.");
 		this.grid.setRows(this.rows.length, (key) => this.rows.indexOf(Number(key)));
-		this.result.textContent = `${fmt.count(this.rows.length)} places`;
+		this.result.textContent = `${fmt.count(this.rows.length)} places${this.chosen ? "; waits and ready times are of the selection" : ""}`;
 		this.drawDetail();
 	}
 
@@ -177,8 +200,8 @@ export class SitesView implements View {
 	}
 
 	private drawDetail(): void {
-		const index = Number(this.params.site ?? NaN);
-		const site = this.ctx.trace.sites.sites[index];
+		const index = Number(this.params.place ?? NaN);
+		const site = this.places[index];
 		if (!site) {
 			replace(this.detail, h("p", { class: "empty" }, "Choose a place to see how long coroutines wait there and who is stuck."));
 			return;
@@ -194,7 +217,8 @@ export class SitesView implements View {
 				{ label: "For", end: true, show: (o) => (o.since === null ? fmt.dash : fmt.duration(this.ctx.trace.now - o.since)) },
 			], site.oldest));
 		stuck.body.append(h("p", { class: "more" }, h("a", { href: viewHref("coroutines", { site: String(index), sort: "-instate" }) },
-			"All coroutines that waited here last")));
+			"All coroutines that waited here last"), " ",
+			h("a", { href: viewHref("time", { site: String(index) }) }, "Where the time of its waits went")));
 		const found = this.ctx.trace.findingsOf(site.findings);
 		replace(this.detail, h("div", { class: "site-head" }, h("h2", { class: "mono" }, site.text || "Not known"),
 			...found.map((d) => findingBadge(this.ctx.trace, d))),

@@ -13,6 +13,7 @@ import { fitCanvas, palette, type Palette } from "../ui/canvas.ts";
 import { Gestures } from "../ui/gestures.ts";
 import { plainTable, Tip } from "../ui/parts.ts";
 import { sheetButtons } from "../ui/save.ts";
+import { isAll, selectedCoros } from "../ui/selection_bar.ts";
 import { drawScene } from "../ui/timeline/draw.ts";
 import { FrameLayer, type FrameHit } from "../ui/timeline/frame_layer.ts";
 import { Minimap } from "../ui/timeline/minimap.ts";
@@ -22,7 +23,7 @@ import {
 import { debounce, goCoro, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
 import { PIECE, type LaneRequest, type Pieces } from "../worker/lanes.ts";
-import { ALL, type CoroFilter, type CoroOrder } from "../worker/query.ts";
+import type { CoroFilter, CoroOrder } from "../worker/query.ts";
 
 const WORDS = ["running", "suspended", "ready", "busy", "not in this file"] as const;
 const MAX_BLOCKS = { thread: 3, coroutine: 24 } as const;
@@ -83,7 +84,7 @@ export class TimelineView implements View {
 		this.ctx = ctx;
 		this.scene = {
 			trace: ctx.trace, by: "thread", lanes: [], view: new Viewport(), top: 0, width: 0, height: 0, gutter: 180, lane: 24,
-			pieces: null, laneAt: new Map(), selectedLane: -1, selectedCoro: 0, hovered: -1, arrows: true,
+			pieces: null, laneAt: new Map(), selectedLane: -1, selectedCoro: 0, hovered: -1, arrows: true, chosen: null,
 		};
 		this.canvas = h("canvas", null);
 		this.spacer = h("div", null);
@@ -262,8 +263,9 @@ export class TimelineView implements View {
 		if (s.by === "thread") {
 			const others = trace.meta.threads_of > trace.meta.threads.length ? 1 : 0;
 			s.lanes = Array.from({ length: trace.meta.threads.length + others }, (_, i) => i);
+			await this.chooseCoros();
 		} else if (trace.complete) {
-			const filter = { ...ALL, text: this.params.q ?? "", ...(SHOWS[this.params.show ?? "all"] ?? SHOWS.all).filter };
+			const filter = { ...selectedCoros(this.ctx, this.params), ...(SHOWS[this.params.show ?? "all"] ?? SHOWS.all).filter };
 			const order = (ORDERS[this.params.order ?? "first"] ?? ORDERS.first).order;
 			const rows = await trace.engine.call<Uint32Array>("query", [filter, order]);
 			if (s.by !== "coroutine") return;
@@ -274,6 +276,16 @@ export class TimelineView implements View {
 		}
 		this.layLanes();
 		this.viewChanged(false);
+	}
+
+	// In lanes of threads, slices of coroutines that are not selected are faint.
+	private async chooseCoros(): Promise<void> {
+		const { trace } = this.ctx;
+		const filter = selectedCoros(this.ctx, this.params);
+		this.scene.chosen = null;
+		if (isAll(filter) || !trace.complete) return;
+		const rows = await trace.engine.call<Uint32Array>("query", [filter, ORDERS.first.order]);
+		this.scene.chosen = new Set(Array.from(rows, (r) => trace.coros.c.nr[r] + 1));
 	}
 
 	// The lane of the coroutine that the address names, if it was named just now; else -1.

@@ -5,7 +5,7 @@ import { h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { headBar } from "../ui/head_bar.ts";
 import { PartPage } from "../ui/part_page.ts";
-import { TASK_STATES } from "./flame_tree.ts";
+import { TASK_STATES } from "../data/flame_tree.ts";
 import { flamePart, stacksPart, taskTime } from "./profile_parts.ts";
 import type { ProfileData } from "./types.ts";
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // types.ts - the data of the page: the object of `why --json` (docs/why.md).
 
+import type { TaskState } from "../data/flame_tree.ts";
+
 // A variable, a member or an element; with --locals.
 export interface Local {
 	name?: string;             // not of elements
@@ -143,8 +145,6 @@ export interface WhyData {
 }
 
 // ---- the object of `why --sample --json` ----
-
-export type TaskState = "waiting" | "ready" | "running";
 
 export interface ProfileStack {
 	percent: number;

@@ -7,6 +7,7 @@ import { lanePieces, transferables, type LaneRequest } from "./lanes.ts";
 import { lifeOf, wakeesOf } from "./life.ts";
 import { select, sort, type CoroFilter, type CoroOrder } from "./query.ts";
 import { Store, type Raw } from "./store.ts";
+import { sumsOf, type SumRequest } from "./sums.ts";
 
 // Answers may transfer buffers instead of copying them.
 export interface Answer {
@@ -88,6 +89,11 @@ export class Engine {
 		case "reload": return this.reload(args[0] as string);
 		case "life": return { value: await lifeOf(this.store, args[0] as number, progress) };
 		case "wakees": return { value: await wakeesOf(this.store, args[0] as number, progress) };
+		case "sums": {
+			const s = this.store;
+			const filter = args[1] as CoroFilter | null;
+			return { value: await sumsOf(s, { ...(args[0] as SumRequest), rows: filter ? select(s.coros, s, filter, s.end) : null }, progress) };
+		}
 		case "blocks": return { value: (await this.store.index()).rows };
 		case "lanes": {
 			const pieces = await lanePieces(this.store, args[0] as LaneRequest);

@@ -145,12 +145,17 @@ function drawPiece(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	} else if (type === PIECE.busy) {
 		drawBusy(ctx, s, p, i, x, width, y);
 	} else {
-		ctx.fillStyle = s.by === "coroutine" ? p.running : p.kinds[ref === 0 ? 7 : colourIndex(s.trace, ref)];
+		ctx.fillStyle = s.by === "coroutine" ? p.running : isFaint(s, ref) ? p.line : p.kinds[ref === 0 ? 7 : colourIndex(s.trace, ref)];
 		ctx.fillRect(x, y + 3, width > 3 ? width - 0.6 : width, s.lane - 7);
 		drawWithoutProcessor(ctx, s, p, i, y);
 		if (width > 30 && pieces.awayFirst[i] === pieces.awayFirst[i + 1]) drawLabel(ctx, s, p, i, x, width, y);
 	}
 	if ((s.selectedCoro !== 0 && ref === s.selectedCoro && s.by === "thread" && type === PIECE.run) || i === s.hovered) outline(ctx, s, p, x, width, y);
+}
+
+// A piece of several coroutines may have selected ones.
+function isFaint(s: Scene, ref: number): boolean {
+	return s.chosen !== null && ref !== 0 && !s.chosen.has(ref);
 }
 
 // Dots that stay in place: no state is shown where none is known.
@@ -190,7 +195,7 @@ function drawBusy(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: n
 		// Whole pixels: neighbours touch.  A piece of many coroutines has no coroutine's
 		// colour.
 		const [x0, x1] = [Math.round(x), Math.round(x + width)];
-		ctx.fillStyle = pieces.count[i] > FEW ? p.running : p.kinds[colourIndex(s.trace, pieces.coro[i])];
+		ctx.fillStyle = isFaint(s, pieces.coro[i]) ? p.line : pieces.count[i] > FEW ? p.running : p.kinds[colourIndex(s.trace, pieces.coro[i])];
 		ctx.fillRect(x0, y + s.lane - 3 - t, Math.max(1, x1 - x0), t);
 		return;
 	}

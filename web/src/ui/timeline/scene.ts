@@ -25,6 +25,7 @@ export interface Scene {
 	selectedCoro: number;      // 1 + number; 0: none
 	hovered: number;           // piece; -1: none
 	arrows: boolean;
+	chosen: ReadonlySet<number> | null; // 1 + numbers of the selected coroutines; null: all
 }
 
 // Few lanes share the height, many scroll.

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: MIT
-// flame_tree.ts - the stacks of a profile as one tree, and where its nodes are drawn.
+// flame_tree.ts - stacks with a weight as one tree, and where its nodes are drawn.
 
-import type { Level, ProfileStack, TaskState } from "./types.ts";
-
+export type TaskState = "waiting" | "ready" | "running";
 export const TASK_STATES: readonly TaskState[] = ["waiting", "ready", "running"];
 
+export interface FlameLevel {
+	function: string | null;
+	file: string | null;
+	line: number | null;
+	exact: boolean;            // false: the line is that of the function
+	awaits?: string;
+}
+
+export interface FlameStack {
+	stack: readonly FlameLevel[]; // innermost first
+	state: TaskState;
+	samples: number;           // its weight
+}
+
 export interface FlameNode {
-	level: Level;
+	level: FlameLevel;
 	depth: number;             // 0: an outermost coroutine
 	samples: number;           // of all stacks through this node
 	own: number;               // of those that end here
@@ -19,12 +32,12 @@ interface Growing extends FlameNode {
 	byKey: Map<string, Growing>;
 }
 
-const NO_LEVEL: Level = { function: null, file: null, line: null, exact: true };
+const NO_LEVEL: FlameLevel = { function: null, file: null, line: null, exact: true };
 
-const growing = (level: Level, parent: Growing | null): Growing =>
+const growing = (level: FlameLevel, parent: Growing | null): Growing =>
 	({ level, depth: parent ? parent.depth + 1 : -1, samples: 0, own: 0, states: TASK_STATES.map(() => 0), parent, children: [], byKey: new Map() });
 
-function childOf(parent: Growing, level: Level): Growing {
+function childOf(parent: Growing, level: FlameLevel): Growing {
 	const key = JSON.stringify([level.function, level.file, level.line]);
 	let node = parent.byKey.get(key);
 	if (!node) {
@@ -36,7 +49,7 @@ function childOf(parent: Growing, level: Level): Growing {
 }
 
 // The node above all outermost coroutines.
-export function buildFlameTree(stacks: readonly ProfileStack[]): FlameNode {
+export function buildFlameTree(stacks: readonly FlameStack[]): FlameNode {
 	const top = growing(NO_LEVEL, null);
 	const all = [top];
 	for (const s of stacks) {
