@@ -242,10 +242,13 @@ static void chrome_draw_end(struct timeline_view *v, const struct timeline_track
 	struct chrome *x = chrome_of(v);
 	struct json_writer *w = chrome_begin_event(x, is_async(t) ? "e" : "E", t);
 
-	if (is_async(t))
+	if (is_async(t)) {
 		chrome_put_head(w, t, ts, name->text, CATEGORY_LIFE);
-	else
+	} else {
+		/* Without a name, speedscope does not find the slice that ends. */
+		jw_field_string(w, "name", name->text);
 		chrome_put_time(w, ts);
+	}
 	chrome_end_event(x);
 }
 
@@ -390,7 +393,8 @@ static int chrome_commit(struct sink_job *job, struct err *err)
 	viewer_note(job, chrome_is_large(x)
 				 ? "large for a viewer of this format: 'export perfetto' suits "
 				   "better"
-				 : "open it with chrome://tracing or https://ui.perfetto.dev");
+				 : "open it with chrome://tracing, https://ui.perfetto.dev or "
+				   "https://www.speedscope.app");
 	return viewer_commit(&x->viewer, job, err);
 }
 
@@ -411,7 +415,8 @@ static void chrome_drop(struct sink_job *job)
 const struct sink sink_chrome = {
 	.name = "chrome",
 	.about = "trace events in JSON, for chrome://tracing and other viewers; small traces",
-	.suffix = ".chrome.json",
+	/* Not ".chrome.json": speedscope takes a file of that name for a CPU profile. */
+	.suffix = ".trace.json",
 	.to_stdout = true,
 	.open = chrome_chrome_open,
 	.item = chrome_item,

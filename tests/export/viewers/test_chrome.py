@@ -45,12 +45,13 @@ def turns(events):
     open_, out = defaultdict(list), defaultdict(list)
     for e in events:
         if e["ph"] == "B":
-            open_[e["tid"]].append((e["args"]["coroutine"], e["ts"]))
+            open_[e["tid"]].append((e["args"]["coroutine"], e["ts"], e["name"]))
         elif e["ph"] == "E":
-            coroutine, ts = open_[e["tid"]].pop()
+            coroutine, ts, name = open_[e["tid"]].pop()
+            equal(e["name"], name, "name of the turn that ends")
             out[e["tid"], coroutine].append((ts, e["ts"]))
     for tid, left in open_.items():
-        for coroutine, ts in left:
+        for coroutine, ts, _ in left:
             out[tid, coroutine].append((ts, None))
     return out
 
@@ -87,6 +88,41 @@ def a_real_run_has_the_same_in_it(dir):
     places = Counter(e["args"].get("place") for e in events if e["ph"] == "b" and e["name"].startswith("suspended"))
     sites = {f["id"]: f"{os.path.basename(f['file'])}:{f['line']} {f['function']}" for f in r.facts if f["type"] == "site"}
     equal(places, Counter(sites.get(e.get("site")) for e in r.suspends), "places")
+
+
+def nested(turns_of_thread, end):
+    """(depth, begin, end) of each turn, from the intervals alone."""
+    out, open_ = [], []
+    for b, e in sorted(((b, e if e is not None else end) for b, e in turns_of_thread), key=lambda t: (t[0], -t[1])):
+        while open_ and open_[-1] <= b:
+            open_.pop()
+        out.append((len(open_), b, e))
+        open_.append(e)
+    return out
+
+
+@test
+def speedscope_nests_the_turns_as_they_were(dir):
+    """Under the default name, which must not make speedscope take the file for a CPU profile."""
+    trace = trace_of(dir, CHANNELS)
+    status, _, err = tool("export", "chrome", "-q", "-i", trace)
+    equal(status, 0, "status: " + err)
+    read = packages.speedscope(dir + "/t.trace.json")
+    equal(read["as"], "Trace Event Format profile", "what speedscope takes the file for")
+    drawn = defaultdict(list)
+    for (tid, _), all in turns(load(dir + "/t.trace.json")).items():
+        drawn[tid] += all
+    equal(len(read["profiles"]), len(drawn), "threads")
+    for profile in read["profiles"]:
+        tid = int(re.search(r"tid (\d+)", profile["name"]).group(1))
+        first = min(b for b, _ in drawn[tid])
+        wanted = nested(drawn[tid], first + round(profile["total"] * 1000))
+        # Times in speedscope are floating point, from the first event on, and turns without time are left out.
+        wanted = [(depth, e - b) for depth, b, e in wanted if e - b >= 2000]
+        got = [(depth, (to - at) * 1000) for _, _, _, depth, at, to in profile["calls"] if (to - at) * 1000 >= 2000 - 500]
+        assert len(wanted) > 100 and len(wanted) <= len(got), (len(wanted), len(got))
+        equal(max(depth for depth, _ in got), max(depth for depth, _ in wanted), "depth")
+        assert abs(sum(t for _, t in got) - sum(t for _, t in wanted)) < 0.01 * sum(t for _, t in wanted) + 1e6, "time in turns"
 
 
 @test

@@ -286,7 +286,7 @@ def what_is_no_number_is_on_no_track(dir):
     data = b"".join(real(i + 1, 1 + i, 0, d) for i, d in enumerate([1.5, float("nan"), float("inf"), 2.5]))
     path = write(dir, header(TWO) + data)
     equal(tool("export", "chrome", "-f", path)[0], 0, "status")
-    with open(path + ".chrome.json", encoding="utf-8") as f:
+    with open(path + ".trace.json", encoding="utf-8") as f:
         events = json.load(f)["traceEvents"]
     equal([e["args"]["value"] for e in events if e["ph"] == "C"], [1.5, 2.5], "values")
 
@@ -296,7 +296,7 @@ def chrome_gets_slices_instants_and_counters(dir):
     path = write(dir, header(TWO) + real(1, 1, 500, 1.5) + whole(2, 0, 0, 5))
     status, _, err = tool("export", "chrome", "-f", path)
     equal(status, 0, f"status ({err})")
-    with open(path + ".chrome.json", encoding="utf-8") as f:
+    with open(path + ".trace.json", encoding="utf-8") as f:
         events = json.load(f)["traceEvents"]
     equal([e["ph"] for e in events], ["M", "i", "C"], "events")
     equal((events[1]["ts"], events[1]["args"]["d"], events[2]["args"]["value"]), (1000000.5, 1.5, 1.5), "values")
