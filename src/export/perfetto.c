@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <zlib.h>
 
 #include "base/output_file.h"
 #include "base/perfetto.h"
@@ -22,6 +23,10 @@
 #include "export/viewer.h"
 
 #define SEQUENCE 1 /* there is one writer */
+
+/* Bytes of packets that are compressed together; and how, in steps of zlib. */
+#define PERFETTO_BLOCK ((size_t)256 * 1024)
+#define PERFETTO_LEVEL 1
 
 struct perfetto {
 	struct timeline_view view; /* first member: cast to and from */
@@ -119,15 +124,39 @@ static struct proto *perfetto_begin_packet(struct perfetto *x)
 	return &x->p;
 }
 
-static void perfetto_end_packet(struct perfetto *x)
+/*
+ * Writes the packets so far as one packet with all of them compressed.  Packets repeat each other:
+ * compressed they take a tenth of the bytes.
+ */
+static void perfetto_flush(struct perfetto *x)
 {
 	struct proto *p = &x->p;
+	struct proto head = { 0 };
+	uLongf size = compressBound(p->used);
+	uint8_t *packed = p->error || !p->used ? NULL : malloc(size);
 
-	proto_end(p);
-	if (p->used < OUTFILE_BUFFER / 2)
-		return;
-	outfile_put(&x->viewer.file, p->buf, p->used);
+	if (!packed || compress2(packed, &size, p->buf, p->used, PERFETTO_LEVEL) != Z_OK) {
+		if (p->used && !p->error)
+			p->error = -ENOMEM;
+	} else {
+		proto_begin(&head, TRACE_PACKET);
+		proto_bytes(&head, PACKET_COMPRESSED, packed, size);
+		proto_end(&head);
+		if (head.error)
+			p->error = head.error;
+		else
+			outfile_put(&x->viewer.file, head.buf, head.used);
+	}
+	proto_release(&head);
+	free(packed);
 	p->used = 0;
+}
+
+static void perfetto_end_packet(struct perfetto *x)
+{
+	proto_end(&x->p);
+	if (x->p.used >= PERFETTO_BLOCK)
+		perfetto_flush(x);
 }
 
 /* ---- tracks -------------------------------------------------------------- */
@@ -530,10 +559,9 @@ static int perfetto_commit(struct sink_job *job, struct err *err)
 	if (rc < 0)
 		return rc;
 	perfetto_begin_trace(x);
+	perfetto_flush(x);
 	if (x->p.error)
 		return viewer_no_memory(err);
-	outfile_put(&x->viewer.file, x->p.buf, x->p.used);
-	x->p.used = 0;
 	viewer_note(job, "open it with https://ui.perfetto.dev");
 	return viewer_commit(&x->viewer, job, err);
 }

@@ -37,7 +37,7 @@ def track_events(path):
     pb = packages.schema()
     trace = pb.Trace()
     with open(path, "rb") as f:
-        trace.ParseFromString(f.read())
+        trace.ParseFromString(packages.expanded(pb, f.read()))
     return trace
 
 

