@@ -35,6 +35,7 @@ if [ $quick = no ]; then
 	packages+=(gdb strace) # core files of running programs; system calls of the tool
 	# Perfetto's schema and trace processor, for what is exported to it.
 	packages+=(python3-pip)
+	packages+=(graphviz) # draws the exported wait graph
 	# The page, in a real browser.
 	packages+=(chromium)
 	# Servers and clients that traces are exported to, and what loads the results.

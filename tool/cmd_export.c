@@ -80,10 +80,10 @@ const struct command command_export = {
 	.instrument = "coroutines",
 	.args = "KIND -i TRACE [-o FILE]",
 	.summary = "export a trace or recording to a database or another format",
-	.details = "KIND: csv sqlite mysql postgresql perfetto chrome jsonl ctf ct parquet otlp "
-		   "schema,\n"
-		   "and clickhouse (see load).  Exit status: 0 done; 1 failed, or something is "
-		   "missing; 2 usage.\n",
+	.details = "KIND: csv sqlite mysql postgresql perfetto chrome speedscope folded pprof "
+		   "graphviz\n"
+		   "jsonl ctf ct parquet otlp schema clickhouse.  Exit status: 0 done; 1 failed "
+		   "or incomplete; 2 usage.\n",
 	.opts = options,
 	.run = run_export,
 };

@@ -12,8 +12,8 @@ static int driver_refuse_recording(const struct sink *sink, const struct export_
 {
 	err_set(err, -EINVAL, "cannot export '%s' to %s: it is a recording of frames", o->trace,
 		sink->name);
-	err_hint(err, "recordings are exported to csv, jsonl, sqlite, postgresql, mysql, perfetto "
-		      "and chrome");
+	err_hint(err, "recordings are exported to csv, jsonl, sqlite, postgresql, mysql, perfetto, "
+		      "chrome, speedscope, folded and pprof");
 	return err->code;
 }
 

@@ -176,6 +176,15 @@ static int trace_driver_run(struct trace_driver *t, const struct export_options 
 	return rc;
 }
 
+/* A sink that applies the filter itself needs what came before a state, and its ancestors. */
+static void export_set_filter(struct trace_reader *reader, const struct sink *sink,
+			      const struct trace_filter *filter)
+{
+	const struct trace_filter part = { .part = filter->part, .parts = filter->parts };
+
+	trace_reader_set_filter(reader, sink->reads_all ? &part : filter);
+}
+
 /* Reads with @reader; NULL: opens options->trace. */
 static int export_with(const struct sink *sink, const struct export_options *options,
 		       struct trace_reader *reader, struct export_result *result, struct err *err)
@@ -198,7 +207,7 @@ static int export_with(const struct sink *sink, const struct export_options *opt
 	t.reader = reader ? reader : trace_reader_open(options->trace, err);
 	if (!t.reader)
 		return err->code;
-	trace_reader_set_filter(t.reader, &options->filter);
+	export_set_filter(t.reader, sink, &options->filter);
 	rc = trace_driver_run(&t, options, err);
 	if (!reader)
 		trace_reader_close(t.reader);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/monotonic.h"
 #include "export/driver.h"
@@ -15,6 +16,8 @@ struct recording_driver {
 	struct row_plan *plans;
 	struct frame_tables tables;
 	int only; /* the only type of frames that is wanted; negative: all */
+	bool has_start;
+	uint64_t start; /* with a range of time: of the first frame that has a time */
 };
 
 /* ---- preparations -------------------------------------------------------- */
@@ -110,7 +113,53 @@ static int check_stdout(const struct recording_driver *r, struct err *err)
 	return -EINVAL;
 }
 
+/* A range of time is all that a filter can say of frames. */
+static int recording_check_filter(const struct recording_driver *r, const struct trace_filter *f,
+				  struct err *err)
+{
+	int clock = desc_clock_id(&r->file.desc);
+
+	if (f->has_coroutine || f->site || f->kinds || f->part) {
+		err_set(err, -EINVAL, "cannot select frames of '%s' by %s: a recording has none",
+			r->file.name,
+			f->has_coroutine ? "coroutine"
+			: f->site        ? "site"
+			: f->kinds       ? "kind of event"
+					 : "part");
+		err_hint(err, "use --from and --to");
+		return err->code;
+	}
+	if ((f->has_from || f->has_to) &&
+	    (clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID)) {
+		err_set(err, -EINVAL,
+			"cannot select frames of '%s' by time: their clock counts "
+			"CPU time",
+			r->file.name);
+		err_hint(err, "leave out --from and --to");
+		return err->code;
+	}
+	return 0;
+}
+
 /* ---- frames -------------------------------------------------------------- */
+
+/* A frame passes if a part of its time is in the range; times count from the first frame on. */
+static bool recording_frame_passes(struct recording_driver *r, const struct frame_shown *frame)
+{
+	const struct trace_filter *f = &r->driver.job.options->filter;
+	uint64_t first, last;
+
+	if (!f->has_from && !f->has_to)
+		return true;
+	if (!frame_timeline_times(frame, &first, &last))
+		return false;
+	if (!r->has_start)
+		r->start = first;
+	r->has_start = true;
+	if (f->has_from && (last < r->start || last - r->start < f->from_ns))
+		return false;
+	return !f->has_to || first <= r->start || first - r->start <= f->to_ns;
+}
 
 static int export_put_frame(struct recording_driver *r, const struct recfile_item *item,
 			    struct err *err)
@@ -120,6 +169,9 @@ static int export_put_frame(struct recording_driver *r, const struct recfile_ite
 	struct driver *d = &r->driver;
 	const struct cell *cells;
 
+	if (!recording_frame_passes(r, &f))
+		return 0;
+	d->result->frames.nr[item->type]++;
 	if (d->sink->frame)
 		return d->sink->frame(&d->job, &f, err);
 	cells = frame_tables_row(&r->tables, &f);
@@ -141,7 +193,6 @@ static int read_recording(struct driver *d, struct progress *progress, struct er
 			d->sink->mark(&d->job, item.mark);
 		if (rc < 0 || item.mark || (r->only >= 0 && item.type != (unsigned)r->only))
 			continue;
-		d->result->frames.nr[item.type]++;
 		rc = export_put_frame(r, &item, err);
 	}
 	return rc;
@@ -155,6 +206,8 @@ static int run_recording(struct recording_driver *r, const struct export_options
 	struct driver *d = &r->driver;
 	int rc = begin_result(&d->result->frames, &r->file, err);
 
+	if (!rc)
+		rc = recording_check_filter(r, &o->filter, err);
 	if (!rc)
 		rc = make_plans(r, err);
 	if (!rc && o->frame)

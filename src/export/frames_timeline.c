@@ -197,6 +197,34 @@ static bool first_time(const struct frame_shown *f, uint64_t *at)
 	return false;
 }
 
+static void frame_timeline_widen(const struct frame_shown *f, const struct desc_field *field,
+				 uint64_t *first, uint64_t *last)
+{
+	uint64_t at;
+
+	if (!frame_timeline_is_time(field) || !frame_timeline_get_time(f, field, &at))
+		return;
+	*first = at < *first ? at : *first;
+	*last = at > *last ? at : *last;
+}
+
+bool frame_timeline_times(const struct frame_shown *f, uint64_t *first, uint64_t *last)
+{
+	size_t c;
+
+	*first = UINT64_MAX;
+	*last = 0;
+	for (c = 0; c < f->plan->nr_cells; c++) {
+		const struct row_cell *cell = &f->plan->cells[c];
+
+		if (cell->count != 1)
+			continue;
+		frame_timeline_widen(f, cell->start, first, last);
+		frame_timeline_widen(f, cell->field, first, last);
+	}
+	return *first <= *last;
+}
+
 void frame_timeline_frame(struct frame_timeline *t, const struct frame_shown *f)
 {
 	uint64_t at = f->ticket * FRAME_STEP_NS;

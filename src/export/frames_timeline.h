@@ -87,6 +87,8 @@ int frame_timeline_init(struct frame_timeline *t, struct timeline_view *view,
 			const struct recfile *file, const struct row_plan *plans);
 void frame_timeline_frame(struct frame_timeline *t, const struct frame_shown *f);
 void frame_timeline_mark(struct frame_timeline *t, const struct recording_mark *mark);
+/* The first and the last time in a frame.  False: it has none. */
+bool frame_timeline_times(const struct frame_shown *f, uint64_t *first, uint64_t *last);
 /* After the last frame. */
 void frame_timeline_finish(struct frame_timeline *t);
 void frame_timeline_release(struct frame_timeline *t);

@@ -81,6 +81,7 @@ struct sink {
 	const char *about;  /* one line, lower case, no full stop */
 	const char *suffix; /* replaces the suffix of the trace, e.g. ".csv"; NULL: no file */
 	bool to_stdout;     /* may write to standard output */
+	bool reads_all;     /* gets all items of a trace, and applies the filter itself */
 	bool is_database;   /* names of tables and columns are made unique */
 	unsigned name_max;  /* of a server: bytes of a name; its text must be UTF-8.  0: none */
 	/* Used with options->cli; NULL: not supported. */
@@ -104,11 +105,15 @@ extern const struct sink sink_chrome;
 extern const struct sink sink_compact;
 extern const struct sink sink_csv;
 extern const struct sink sink_ctf;
+extern const struct sink sink_folded;
+extern const struct sink sink_graphviz;
 extern const struct sink sink_jsonl;
 extern const struct sink sink_mysql;
 extern const struct sink sink_parquet;
 extern const struct sink sink_perfetto;
 extern const struct sink sink_postgresql;
+extern const struct sink sink_pprof;
+extern const struct sink sink_speedscope;
 extern const struct sink sink_sqlite;
 
 extern const struct sink frames_jsonl; /* for recordings */

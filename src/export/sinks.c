@@ -5,8 +5,9 @@
 #include "export/sink.h"
 
 const struct sink *const sinks[] = {
-	&sink_csv, &sink_sqlite, &sink_postgresql, &sink_mysql,   &sink_perfetto, &sink_chrome,
-	&sink_ctf, &sink_jsonl,  &sink_compact,    &sink_parquet, NULL,
+	&sink_csv,        &sink_sqlite, &sink_postgresql, &sink_mysql,    &sink_perfetto,
+	&sink_chrome,     &sink_ctf,    &sink_jsonl,      &sink_compact,  &sink_parquet,
+	&sink_speedscope, &sink_folded, &sink_pprof,      &sink_graphviz, NULL,
 };
 
 const struct sink *sink_find(const char *name)

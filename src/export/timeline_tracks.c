@@ -304,8 +304,7 @@ int64_t tracks_thread(struct timeline *tl, uint64_t tid, uint32_t process)
 
 /* ---- groups --------------------------------------------------------------- */
 
-/* "worker" of "worker-17": names that differ in a number are of one kind. */
-static size_t kind_size(const char *name, size_t size)
+size_t tracks_kind_size(const char *name, size_t size)
 {
 	while (size && strchr("0123456789 #-_:.[](){}/", name[size - 1]) && name[size - 1])
 		size--;
@@ -317,7 +316,7 @@ static int64_t tracks_kind_of(struct timeline *tl, const char *name, size_t size
 {
 	char text[TIMELINE_NAME_MAX + 1];
 
-	size = kind_size(name, size);
+	size = tracks_kind_size(name, size);
 	if (!size || memchr(name, 0, size))
 		return -ENOENT;
 	if (size > TIMELINE_NAME_MAX)

@@ -37,6 +37,9 @@ void tracks_finish(struct timeline *tl);
 
 void tracks_release(struct timeline *tl);
 
+/* Size of "worker" in "worker-17": names that differ in a number are of one kind. */
+size_t tracks_kind_size(const char *name, size_t size);
+
 /* Viewers have times of 63 bits. */
 static inline bool timeline_is_time(uint64_t ts)
 {

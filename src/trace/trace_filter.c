@@ -112,7 +112,7 @@ uint64_t trace_filter_to(const struct trace_filter *f)
 
 /* ---- what passes ------------------------------------------------------------------ */
 
-static bool trace_filter_has_site(const struct trace_filter *f, uint32_t id)
+bool trace_filter_has_site(const struct trace_filter *f, uint32_t id)
 {
 	size_t low = 0, high = f->nr_sites;
 

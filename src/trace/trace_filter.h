@@ -68,6 +68,9 @@ bool trace_filter_site_matches(const char *pattern, const struct trace_site *sit
 uint64_t trace_filter_from(const struct trace_filter *f);
 uint64_t trace_filter_to(const struct trace_filter *f);
 
+/* True if the site matches the pattern; its fact was noted. */
+bool trace_filter_has_site(const struct trace_filter *f, uint32_t id);
+
 /*
  * The times that a fact is about.  False: it is about the whole run, and always passes a filter by
  * time.

@@ -45,14 +45,14 @@ def one(found, number):
     return found.get(number, [0])[0]
 
 
-def read_pprof(path):
+def read_pprof(path, counted="samples"):
     """{(state, ((function, file, line), ...)): (samples, ns)}, innermost first; and the period."""
     with gzip.open(path) as f:
         profile = message(f.read())
     texts = [t.decode() for t in profile[6]]
     assert texts[0] == "", "the first string is not empty"
     types = [[texts[one(message(t), n)] for n in (1, 2)] for t in profile[1]]
-    assert types == [["samples", "count"], ["time", "nanoseconds"]], types
+    assert types == [[counted, "count"], ["time", "nanoseconds"]], types
     functions = {one(f, 1): (texts[one(f, 2)], texts[one(f, 4)]) for f in map(message, profile.get(5, []))}
     locations = {}
     for location in map(message, profile.get(4, [])):
@@ -60,10 +60,10 @@ def read_pprof(path):
         locations[one(location, 1)] = (*functions[one(line, 1)], one(line, 2))
     result = {}
     for sample in map(message, profile.get(2, [])):
-        label = message(sample[3][0])
-        assert texts[one(label, 1)] == "state", texts[one(label, 1)]
+        label = message(sample[3][0]) if 3 in sample else {}
+        assert not label or texts[one(label, 1)] == "state", texts[one(label, 1)]
         stack = tuple(locations[number] for number in sample[1])
-        result[(texts[one(label, 2)], stack)] = tuple(sample[2])
+        result[(texts[one(label, 2)] if label else None, stack)] = tuple(sample[2])
     return result, one(profile, 12)
 
 

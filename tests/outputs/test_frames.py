@@ -186,7 +186,7 @@ def what_a_recording_cannot_become_is_refused_with_what_it_can(dir):
     status, out, err = tool("export", "ctf", "-i", path)
     equal((status, out), (1, ""), "status of ctf")
     contains(err, "recording of frames")
-    contains(err, "csv, jsonl, sqlite, postgresql, mysql, perfetto and chrome")
+    contains(err, "csv, jsonl, sqlite, postgresql, mysql, perfetto, chrome, speedscope, folded and pprof")
     equal(os.listdir(dir), ["r.ppt"], "files")
     equal(tool("export", "nonsense", "-i", path)[0], 2, "status of a kind that does not exist")
 
