@@ -15,6 +15,7 @@
 #include "frames/spec/frames_abi.h"
 #include "frames/live/attach_session.h"
 #include "frames_show.h"
+#include "json_file.h"
 
 struct attach_options {
 	struct attach_config config;
@@ -179,7 +180,7 @@ static void attach_print_summary(const struct attach_session *s)
 	char took[TEXT_SIZE];
 	struct printer p;
 
-	printer_begin(&p, stderr, s->request->json);
+	printer_begin(&p, json_file_stream(stderr), s->request->json);
 	print_string(&p, "buffer", buffer);
 	print_integer(&p, "pid", NULL, s->attach.live.target.pid);
 	print_string(&p, "file", s->request->file);
@@ -432,7 +433,7 @@ static const struct opt options[] = {
 	OPT_ROW_DURATION(struct attach_options, config),
 	OPT_ROW_COUNT(struct attach_options, config),
 	OPT_ROW_FORCE(struct attach_options, config),
-	{ 0, "json", NULL, "print the summary as one JSON object on stderr",
+	{ 0, "json", "[=FILE]", "print the summary as one JSON object on stderr",
 	  OPT_FLAG(struct attach_options, json) },
 	{ 'q', "quiet", NULL, "print a summary only if something was lost",
 	  OPT_FLAG(struct attach_options, quiet) },

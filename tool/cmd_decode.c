@@ -6,6 +6,7 @@
 #include "base/printer.h"
 #include "base/text.h"
 #include "export_job.h"
+#include "json_file.h"
 
 enum decode_format { DECODE_CSV, DECODE_JSONL, DECODE_SQLITE };
 
@@ -20,7 +21,7 @@ static const struct opt options[] = {
 	  OPT_CHOICE(struct decode_options, format, "csv, jsonl or sqlite", DECODE_CSV) },
 	{ 0, "frame", "NAME", "only frames of this type",
 	  OPT_TEXT(struct decode_options, config.frame) },
-	{ 0, "json", NULL, "print the summary as one JSON object on stderr",
+	{ 0, "json", "[=FILE]", "print the summary as one JSON object on stderr",
 	  OPT_FLAG(struct decode_options, json) },
 	{ 0, "crlf", NULL, "end CSV lines with CR LF (RFC 4180) instead of LF",
 	  OPT_FLAG(struct decode_options, config.crlf) },
@@ -62,7 +63,7 @@ static void decode_print_summary(const struct decode_options *q, const struct ex
 	char text[TEXT_SIZE];
 	struct printer p;
 
-	printer_begin(&p, stderr, q->json);
+	printer_begin(&p, json_file_stream(stderr), q->json);
 	print_text(&p, "%s: ", q->config.trace);
 	print_string(&p, "file", q->config.trace);
 	print_string(&p, "output", r->output);

@@ -12,6 +12,7 @@
 #include "cmd.h"
 #include "filter_coroutines.h"
 #include "filter_opts.h"
+#include "json_file.h"
 #include "trace_foreach.h"
 
 enum diff_output { DIFF_TEXT, DIFF_MARKDOWN, DIFF_JSON };
@@ -239,13 +240,14 @@ static int diff_write_file(const struct diff_job *job, struct err *err)
 
 static int diff_write(const struct diff_job *job, struct err *err)
 {
+	FILE *out = job->form == DIFF_JSON ? json_file_stream(stdout) : stdout;
 	int rc;
 
 	if (job->output)
 		return diff_write_file(job, err);
-	rc = diff_put(job, stdout);
+	rc = diff_put(job, out);
 	errno = 0;
-	if (fflush(stdout) != 0 && !rc)
+	if (fflush(out) != 0 && !rc)
 		rc = errno ? -errno : -EIO;
 	if (!rc)
 		return 0;
@@ -281,7 +283,7 @@ static const struct opt options[] = {
 	{ 0, "text", NULL, "text (default)", OPT_VALUE(struct diff_job, form, DIFF_TEXT) },
 	{ 0, "markdown", NULL, "Markdown, for a pull request",
 	  OPT_VALUE(struct diff_job, form, DIFF_MARKDOWN) },
-	{ 0, "json", NULL, "one JSON object", OPT_VALUE(struct diff_job, form, DIFF_JSON) },
+	{ 0, "json", "[=FILE]", "one JSON object", OPT_VALUE(struct diff_job, form, DIFF_JSON) },
 	{ 0, "all", NULL, "print all changes (default: the ten largest per class)",
 	  OPT_FLAG(struct diff_job, all) },
 	{ 0, "color", "WHEN", "color of text: auto (default), always or never",

@@ -33,7 +33,7 @@ static const struct opt options[] = {
 	SHIP_LABEL_OPTS(struct export_job, otlp.labels, true),
 	{ 'q', "quiet", NULL, "no progress; a summary only if something is missing",
 	  OPT_FLAG(struct export_job, options.quiet) },
-	{ 0, "json", NULL, "print the summary as one JSON object on stderr",
+	{ 0, "json", "[=FILE]", "print the summary as one JSON object on stderr",
 	  OPT_FLAG(struct export_job, json) },
 	{ 0, "db-cli", "CMD", "database client to use, e.g. 'docker exec -i db psql'",
 	  OPT_TEXT(struct export_job, options.cli) },

@@ -94,7 +94,7 @@ static const struct opt options[] = {
 	{ 'n', "limit", "N", "rows (20)", OPT_NUMBER(struct fleet_request, ask.limit, 1, 100000) },
 	{ 0, "raw", NULL, "from single waits, not sums of 10 s",
 	  OPT_FLAG(struct fleet_request, ask.raw) },
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct fleet_request, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object", OPT_FLAG(struct fleet_request, json) },
 	{ 0, "print-sql", NULL, "print the SQL and ask nothing",
 	  OPT_FLAG(struct fleet_request, print_sql) },
 	{ 0, "sql-dir", "DIR", "use the SQL files in DIR, see --write-sql",

@@ -23,6 +23,7 @@
 #include "frames/spec/frame_layout.h"
 #include "frames/spec/spec.h"
 #include "frames_show.h"
+#include "json_file.h"
 
 /* The command line. */
 struct generate_options {
@@ -236,7 +237,7 @@ static int generate_print_json(const struct generate_options *req, const struct 
 {
 	struct json_writer w;
 
-	jw_init_file(&w, stdout);
+	jw_init_file(&w, json_file_stream(stdout));
 	jw_object_begin(&w);
 	jw_key(&w, "files");
 	jw_array_begin(&w);
@@ -372,7 +373,7 @@ static const struct opt options[] = {
 	  OPT_CHOICE(struct generate_options, dialect, "seed or ppt", DESC_SEED) },
 	{ 'n', "dry-run", NULL, "check the spec and print the layout only",
 	  OPT_FLAG(struct generate_options, dry_run) },
-	{ 0, "json", NULL, "print files and layout as one JSON object",
+	{ 0, "json", "[=FILE]", "print files and layout as one JSON object",
 	  OPT_FLAG(struct generate_options, json) },
 	{ .name = NULL },
 };

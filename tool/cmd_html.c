@@ -18,7 +18,7 @@ static const struct opt options[] = {
 	{ 0, "page", "FILE", "use this page instead of the built-in one",
 	  OPT_TEXT(struct html_job, page) },
 	{ 'q', "quiet", NULL, "print only what is missing", OPT_FLAG(struct html_job, quiet) },
-	{ 0, "json", NULL, "print the summary as one JSON object",
+	{ 0, "json", "[=FILE]", "print the summary as one JSON object",
 	  OPT_FLAG(struct html_job, json) },
 	FILTER_TIME_OPTS(struct html_job, filter),
 	FILTER_COROUTINE_OPTS(struct html_job, filter),

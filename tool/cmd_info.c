@@ -107,7 +107,7 @@ struct info_options {
 };
 
 static const struct opt options[] = {
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct info_options, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object", OPT_FLAG(struct info_options, json) },
 	FILTER_TIME_OPTS(struct info_options, filter),
 	FILTER_EVENT_OPTS(struct info_options, filter),
 	FILTER_PART_OPT(struct info_options, filter.part, "only this part of a merged trace"),

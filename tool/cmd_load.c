@@ -9,6 +9,7 @@
 #include "base/printer.h"
 #include "base/text.h"
 #include "cmd.h"
+#include "json_file.h"
 #include "load_source.h"
 
 #define LOAD_FILE_SCHEME "file:"
@@ -88,7 +89,7 @@ static const struct opt options[] = {
 	  OPT_NAME(struct load_options, region) },
 	{ 'q', "quiet", NULL, "print nothing unless something is missing",
 	  OPT_FLAG(struct load_options, job.quiet) },
-	{ 0, "json", NULL, "print the summary as one JSON object",
+	{ 0, "json", "[=FILE]", "print the summary as one JSON object",
 	  OPT_FLAG(struct load_options, job.json) },
 	{ .name = NULL },
 };
@@ -99,7 +100,7 @@ static void load_print_summary(const struct load_job *job, const struct loader_t
 {
 	struct printer p;
 
-	printer_begin(&p, stdout, job->json);
+	printer_begin(&p, json_file_stream(stdout), job->json);
 	print_count(&p, "runs", "%s runs", t->runs);
 	print_count(&p, "complete_runs", " (%s complete)", t->complete_runs);
 	print_count(&p, "blocks", ": %s blocks", t->blocks);

@@ -5,6 +5,7 @@
 
 #include "base/printer.h"
 #include "base/text.h"
+#include "json_file.h"
 #include "mem.h"
 #include "memory/stat/mem_check.h"
 
@@ -16,7 +17,7 @@ struct mem_check_options {
 static const struct opt options[] = {
 	{ 's', "structure", NULL, "accept annotations without a counterpart",
 	  OPT_FLAG(struct mem_check_options, structure) },
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct mem_check_options, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object", OPT_FLAG(struct mem_check_options, json) },
 	{ 'q', "quiet", NULL, "print only faults", OPT_FLAG(struct mem_check_options, quiet) },
 	{ .name = NULL },
 };
@@ -205,7 +206,7 @@ static int check_print(const struct mem_check *c, const struct mem_check_options
 	uint64_t all = mem_check_kind(c, MEM_READ) + mem_check_kind(c, MEM_WRITE);
 	struct printer p;
 
-	printer_begin(&p, stdout, q->json);
+	printer_begin(&p, json_file_stream(stdout), q->json);
 	check_print_head(&p, c, q->path, r, sound);
 	check_print_kinds(&p, c);
 	check_print_missing(&p, c, all);

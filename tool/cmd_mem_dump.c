@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "json_file.h"
 #include "mem.h"
 #include "memory/format/coroutine_text.h"
 #include "memory/format/record_filter.h"
@@ -326,7 +327,7 @@ static int dump_trace(struct dump *d)
 	d->facts = mem_reader_facts(r);
 	d->select.want_types = true;
 	if (d->form == MEM_JSON)
-		jw_init_file(&d->json, stdout);
+		jw_init_file(&d->json, json_file_stream(stdout));
 	if (d->form == MEM_CSV)
 		puts("n,time_ns,order,thread,kind,size,address,atomic,unaligned,attributes,pc,"
 		     "elem_size,elem_count,value,type");
@@ -369,7 +370,7 @@ static const struct opt options[] = {
 	  OPT_VALUE(struct dump, form, MEM_CSV) },
 	{ 0, "no-formula-guard", NULL, "CSV: do not put ' before text that begins with = + - @",
 	  OPT_FLAG(struct dump, exact_text) },
-	{ 0, "json", NULL, "print one JSON object per line",
+	{ 0, "json", "[=FILE]", "print one JSON object per line",
 	  OPT_VALUE(struct dump, form, MEM_JSON) },
 	{ .name = NULL },
 };

@@ -8,6 +8,7 @@
 #include "base/output_file.h"
 #include "base/path.h"
 #include "base/printer.h"
+#include "json_file.h"
 #include "mem.h"
 #include "mem_machine.h"
 #include "mem_sim.h"
@@ -33,7 +34,7 @@ static const struct opt options[] = {
 	MEM_MACHINE_CONFIG(struct mem_html_options, machine, "machine as JSON, as for mem sim"),
 	MEM_MACHINE_HOST(struct mem_html_options, machine),
 	MEM_MACHINE_CORES(struct mem_html_options, machine),
-	{ 0, "json", NULL, "print the summary as one JSON object",
+	{ 0, "json", "[=FILE]", "print the summary as one JSON object",
 	  OPT_FLAG(struct mem_html_options, json) },
 	{ .name = NULL },
 };
@@ -60,7 +61,7 @@ static void mem_html_tell(const struct mem_html_options *q, const struct replay 
 {
 	struct printer p;
 
-	printer_begin(&p, stderr, q->json);
+	printer_begin(&p, json_file_stream(stderr), q->json);
 	print_string(&p, "output", q->output);
 	print_count(&p, "accesses", "corotracer mem html: %s accesses; wrote ", replay->accesses);
 	print_safe(&p, q->output, 0);

@@ -28,7 +28,8 @@ static const struct opt options[] = {
 	MEM_MACHINE_CONFIG(struct mem_layout_options, machine, "machine as JSON, as for mem sim"),
 	MEM_MACHINE_HOST(struct mem_layout_options, machine),
 	MEM_MACHINE_CORES(struct mem_layout_options, machine),
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct mem_layout_options, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object",
+	  OPT_FLAG(struct mem_layout_options, json) },
 	{ .name = NULL },
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "json_file.h"
 #include "mem.h"
 #include "memory/collect/mem_recover.h"
 
@@ -12,7 +13,7 @@ struct mem_recover_options {
 };
 
 static const struct opt options[] = {
-	{ 0, "json", NULL, "print the result as one JSON object",
+	{ 0, "json", "[=FILE]", "print the result as one JSON object",
 	  OPT_FLAG(struct mem_recover_options, json) },
 	{ .name = NULL },
 };
@@ -21,7 +22,7 @@ static void recovered_json(const struct mem_recovered *r)
 {
 	struct json_writer w;
 
-	jw_init_file(&w, stdout);
+	jw_init_file(&w, json_file_stream(stdout));
 	jw_object_begin(&w);
 	jw_field_u64(&w, "before", r->before);
 	jw_field_u64(&w, "recovered", r->records);

@@ -10,6 +10,7 @@
 #include "base/printer.h"
 #include "base/text.h"
 #include "end_signal.h"
+#include "json_file.h"
 #include "mem.h"
 #include "mem_unseen.h"
 #include "memory/collect/mem_collector.h"
@@ -40,7 +41,7 @@ static const struct opt options[] = {
 	  OPT_SIZE(struct mem_run_options, config.buffer, 1 << 18, 1ull << 30) },
 	{ 0, "level", "N", "level of zstd, 0 (none) to 19 (default 1)",
 	  OPT_NUMBER(struct mem_run_options, config.level, 0, 19) },
-	{ 0, "json", NULL, "print the summary as one JSON object",
+	{ 0, "json", "[=FILE]", "print the summary as one JSON object",
 	  OPT_FLAG(struct mem_run_options, json) },
 	{ 'q', "quiet", NULL, "print a summary only if something is missing",
 	  OPT_FLAG(struct mem_run_options, quiet) },
@@ -129,7 +130,7 @@ static void mem_run_print(const struct collect_result *r, int status, bool json)
 	const struct output *out;
 	struct printer p;
 
-	printer_begin(&p, stderr, json);
+	printer_begin(&p, json_file_stream(stderr), json);
 	print_integer(&p, "exit_status", NULL, status);
 	print_integer(&p, "program_status", NULL, r->exit_status);
 	print_integer(&p, "signal", NULL, r->signal);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_file.h"
 #include "mem.h"
 #include "mem_machine.h"
 #include "mem_sim.h"
@@ -100,7 +101,7 @@ static const struct opt options[] = {
 	  OPT_VALUE(struct mem_sim_options, form, MEM_CSV) },
 	/* manual only: the help is full */
 	{ 0, "no-formula-guard", NULL, NULL, OPT_FLAG(struct mem_sim_options, exact_text) },
-	{ 0, "json", NULL, "print one JSON object",
+	{ 0, "json", "[=FILE]", "print one JSON object",
 	  OPT_VALUE(struct mem_sim_options, form, MEM_JSON) },
 	{ .name = NULL },
 };
@@ -147,7 +148,7 @@ static int show_machine(const struct mem_sim_options *q)
 {
 	struct json_writer w;
 
-	jw_init_file(&w, stdout);
+	jw_init_file(&w, json_file_stream(stdout));
 	mem_sim_json_machine(&w, &q->machine.config);
 	jw_newline(&w);
 	return jw_release(&w) < 0 ? EXIT_FAILED : EXIT_OK;
@@ -173,7 +174,7 @@ static int check_marks(const struct replay *p)
 static void print_result(const struct mem_sim_options *q, const struct mem_sim_result *result)
 {
 	if (q->form != MEM_CSV)
-		mem_sim_print(result, stdout, q->form == MEM_JSON);
+		mem_sim_print(result, json_file_stream(stdout), q->form == MEM_JSON);
 	else if (q->blame)
 		mem_sim_blame_csv(result);
 	else

@@ -36,7 +36,7 @@ static const struct opt options[] = {
 	  OPT_NUMBER(struct mem_stat_options, config.lines_max, 64, 1u << 28) },
 	{ 0, "per-thread", NULL, "also print the reuse of each thread alone",
 	  OPT_FLAG(struct mem_stat_options, config.per_thread) },
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct mem_stat_options, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object", OPT_FLAG(struct mem_stat_options, json) },
 	{ .name = NULL },
 };
 

@@ -15,6 +15,7 @@
 #include "export/export.h"
 #include "export_job.h"
 #include "filter_opts.h"
+#include "json_file.h"
 #include "trace/merge.h"
 
 struct merge_options {
@@ -34,7 +35,7 @@ static const struct opt options[] = {
 	FILTER_EVENT_OPTS(struct merge_options, export.filter),
 	{ 'q', "quiet", NULL, "no progress; a summary only if something is missing",
 	  OPT_FLAG(struct merge_options, export.quiet) },
-	{ 0, "json", NULL, "print the summary as one JSON object on stderr",
+	{ 0, "json", "[=FILE]", "print the summary as one JSON object on stderr",
 	  OPT_FLAG(struct merge_options, json) },
 	{ .name = NULL },
 };
@@ -75,7 +76,7 @@ static void merge_print_summary(const struct merge_options *o, const struct merg
 	struct printer p;
 	size_t i;
 
-	printer_begin(&p, stderr, o->json);
+	printer_begin(&p, json_file_stream(stderr), o->json);
 	print_string(&p, "output", r->output);
 	if (strcmp(r->output, "-") != 0)
 		print_safe(&p, r->output, 0);

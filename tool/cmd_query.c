@@ -11,6 +11,7 @@
 #include "frames/live/live_buffer.h"
 #include "frames/file/recording_reader.h"
 #include "frames_show.h"
+#include "json_file.h"
 #include "query_sql.h"
 
 struct query_request {
@@ -33,7 +34,7 @@ static const struct opt options[] = {
 	  OPT_FLAG(struct query_request, describe) },
 	{ 't', "tags", NULL, "print the tags", OPT_FLAG(struct query_request, tags) },
 	{ 0, "csv", NULL, "SQL: print CSV", OPT_FLAG(struct query_request, csv) },
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct query_request, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object", OPT_FLAG(struct query_request, json) },
 	{ 0, "stats", NULL, "SQL: print how much was read", OPT_FLAG(struct query_request, stats) },
 	{ .name = "no-formula-guard",
 	  .help = "CSV: do not put ' before text like =1+1",
@@ -65,7 +66,7 @@ static void query_print_json(const struct desc *d, const struct recfile *f, pid_
 {
 	struct json_writer w;
 
-	jw_init_file(&w, stdout);
+	jw_init_file(&w, json_file_stream(stdout));
 	jw_object_begin(&w);
 	if (f)
 		query_json_info(&w, f);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cmd.h"
 #include "collect/region_list.h"
+#include "json_file.h"
 #include "memory/collect/left_region.h"
 #include "recover_print.h"
 
@@ -35,7 +36,7 @@ static void list_json(const struct found *found)
 	struct json_writer j;
 	size_t i;
 
-	jw_init_file(&j, stdout);
+	jw_init_file(&j, json_file_stream(stdout));
 	jw_array_begin(&j);
 	for (i = 0; i < found->nr; i++) {
 		jw_object_begin(&j);
@@ -174,7 +175,7 @@ static const struct opt opts[] = {
 	  OPT_FLAG(struct recover_request, options.all) },
 	{ 0, "remove", NULL, "then remove the region, unless a process maps it",
 	  OPT_FLAG(struct recover_request, remove) },
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct recover_request, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object", OPT_FLAG(struct recover_request, json) },
 	{ .name = NULL },
 };
 

@@ -31,7 +31,7 @@ static const struct opt options[] = {
 	SHIP_LABEL_OPTS(struct serve_options, shipping.options, true),
 	METRICS_OPTS(struct serve_options),
 	{ 'q', "quiet", NULL, "print only errors", OPT_FLAG(struct serve_options, serving.quiet) },
-	{ 0, "json", NULL, "print the URL as a JSON object",
+	{ 0, "json", "[=FILE]", "print the URL as a JSON object",
 	  OPT_FLAG(struct serve_options, serving.json) },
 	{ .name = NULL },
 };

@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/printer.h"
 #include "cmd.h"
+#include "json_file.h"
 #include "ship_options.h"
 #include "ship_watch.h"
 
@@ -32,7 +33,8 @@ static const struct opt options[] = {
 	  OPT_FLAG(struct ship_command, again) },
 	{ 0, "remove", NULL, "remove each trace when all of it has arrived",
 	  OPT_FLAG(struct ship_command, remove) },
-	{ 0, "json", NULL, "print one JSON object per trace", OPT_FLAG(struct ship_command, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object per trace",
+	  OPT_FLAG(struct ship_command, json) },
 	{ 'q', "quiet", NULL, "print only errors", OPT_FLAG(struct ship_command, quiet) },
 	{ .name = NULL },
 };
@@ -82,7 +84,7 @@ static void ship_print(const struct ship_command *o, const char *trace,
 {
 	struct printer p;
 
-	printer_begin(&p, stdout, o->json);
+	printer_begin(&p, json_file_stream(stdout), o->json);
 	print_string(&p, "trace", trace);
 	print_string(&p, "receiver", t->name);
 	print_string(&p, "run", r->run);

@@ -13,6 +13,7 @@
 #include "cmd.h"
 #include "collect/control_socket.h"
 #include "collect/collector_client.h"
+#include "json_file.h"
 #include "running_list.h"
 
 struct snapshot_options {
@@ -55,7 +56,7 @@ static int snapshot_failed(bool json, const struct err *err)
 		message_error("snapshot", err);
 		return EXIT_FAILED;
 	}
-	jw_init_file(&w, stdout);
+	jw_init_file(&w, json_file_stream(stdout));
 	jw_object_begin(&w);
 	jw_field_string(&w, "error", err->text);
 	jw_field_string(&w, "hint", err->hint[0] ? err->hint : NULL);
@@ -215,7 +216,7 @@ static const struct opt opts[] = {
 	  OPT_FLAG(struct snapshot_options, list) },
 	{ 0, "shm", "PATH", "select the collector by the path of its region",
 	  OPT_NAME(struct snapshot_options, region) },
-	{ 0, "json", NULL, "print one JSON object; with -l an array of them",
+	{ 0, "json", "[=FILE]", "print one JSON object; with -l an array of them",
 	  OPT_FLAG(struct snapshot_options, json) },
 	{ .name = NULL },
 };

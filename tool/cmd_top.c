@@ -192,7 +192,7 @@ static const struct opt opts[] = {
 	{ 'n', "limit", "N", "with --once: at most N coroutines (default 20)",
 	  OPT_NUMBER(struct top_request, limit, 0, UINT32_MAX),
 	  OPT_GIVEN(struct top_request, limited) },
-	{ 0, "json", NULL, "print one screen as one JSON object",
+	{ 0, "json", "[=FILE]", "print one screen as one JSON object",
 	  OPT_FLAG(struct top_request, json) },
 	{ 'o', "output", "FILE", "with PROGRAM: its trace (default: none)",
 	  OPT_TEXT(struct top_request, trace) },

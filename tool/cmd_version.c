@@ -12,6 +12,7 @@
 #include "base/json_writer.h"
 #include "cmd.h"
 #include "export/sink.h"
+#include "json_file.h"
 #include "page/page.h"
 #include "serve/server.h"
 #include "top/top.h"
@@ -21,7 +22,7 @@ struct version_options {
 };
 
 static const struct opt opts[] = {
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct version_options, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object", OPT_FLAG(struct version_options, json) },
 	{ .name = NULL },
 };
 
@@ -32,7 +33,7 @@ static int version_print_json(const char *arch)
 	struct err err;
 	size_t i;
 
-	jw_init_file(&w, stdout);
+	jw_init_file(&w, json_file_stream(stdout));
 	jw_object_begin(&w);
 	jw_field_string(&w, "version", COROTRACER_VERSION);
 	jw_field_u64(&w, "ctp", CTP_VERSION);

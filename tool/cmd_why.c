@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "inspect/inspect_print.h"
 #include "inspect/inspection.h"
+#include "json_file.h"
 #include "symbols/index_cache.h"
 #include "symbols/module.h"
 #include "why_launch.h"
@@ -88,7 +89,7 @@ static int why_print(struct inspection *in, const struct why_options *o)
 
 	if (o->html && !o->json)
 		return why_gate_hit(in, o->fails) ? EXIT_FAILED : EXIT_OK;
-	printer_begin(&p, stdout, o->json);
+	printer_begin(&p, json_file_stream(stdout), o->json);
 	inspection_print(in, &p, &print);
 	rc = printer_end(&p);
 	if (rc) {
@@ -251,7 +252,7 @@ static const struct opt options[] = {
 	{ 0, "all", NULL, "print all groups", OPT_FLAG(struct why_options, all) },
 	{ 0, "html", "FILE", "write a page for a browser; - is standard output",
 	  OPT_NAME(struct why_options, html) },
-	{ 0, "json", NULL, "print one JSON object", OPT_FLAG(struct why_options, json) },
+	{ 0, "json", "[=FILE]", "print one JSON object", OPT_FLAG(struct why_options, json) },
 	{ .name = NULL },
 };
 

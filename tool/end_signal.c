@@ -5,11 +5,15 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "cmd.h"
+#include "json_file.h"
+
 int end_by_signal(int sig)
 {
 	struct rlimit none = { 0, 0 };
 	sigset_t set;
 
+	json_file_finish(EXIT_OK);
 	setrlimit(RLIMIT_CORE, &none);
 	signal(sig, SIG_DFL);
 	sigemptyset(&set);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "export_job.h"
+#include "json_file.h"
 
 bool export_is_frames(const char *path)
 {
@@ -35,7 +36,7 @@ static void frames_summary(const struct export_job *job, const struct export_res
 	const struct frame_counts *c = &r->frames.counts;
 	struct printer p;
 
-	printer_begin(&p, stderr, job->json);
+	printer_begin(&p, json_file_stream(stderr), job->json);
 	export_print_output(&p, job, r);
 	print_count(&p, "frames", ": %s frames", s->frames);
 	print_text(&p, "%s%s\n", r->note[0] ? "; " : "", r->note);

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "filter_opts.h"
+#include "json_file.h"
 
 /* ---- the summary --------------------------------------------------------- */
 
@@ -29,7 +30,7 @@ static void export_summary(const struct export_job *job, const struct export_res
 	char time[TEXT_SIZE];
 	struct printer p;
 
-	printer_begin(&p, stderr, job->json);
+	printer_begin(&p, json_file_stream(stderr), job->json);
 	export_print_output(&p, job, r);
 	print_count(&p, "rows", ": %s events", r->rows);
 	print_text(&p, " in %s%s%s\n", text_duration(time, r->duration_ns), r->note[0] ? "; " : "",
@@ -97,6 +98,7 @@ static int export_usage(const struct export_job *job)
 int export_status(int status, const struct export_result *r)
 {
 	if (r->signal) {
+		json_file_finish(status);
 		signal(r->signal, SIG_DFL);
 		raise(r->signal);
 	}

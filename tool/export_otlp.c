@@ -9,6 +9,7 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "export_job.h"
+#include "json_file.h"
 #include "otlp/otlp_findings.h"
 #include "otlp/otlp_send.h"
 #include "report_parts.h"
@@ -222,7 +223,7 @@ static void otlp_export_summary(const struct otlp_export *x, uint64_t duration_n
 	const struct otlp_waits *w = &x->waits;
 	struct printer p;
 
-	printer_begin(&p, stderr, x->job->json);
+	printer_begin(&p, json_file_stream(stderr), x->job->json);
 	print_string(&p, "kind", x->job->kind);
 	print_string(&p, "trace", x->job->options.trace);
 	print_string(&p, "output", x->output);

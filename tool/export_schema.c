@@ -8,6 +8,7 @@
 #include "base/json_writer.h"
 #include "export/tables.h"
 #include "export_job.h"
+#include "json_file.h"
 
 static const struct {
 	const char *name, *alias;
@@ -43,7 +44,7 @@ static int schema_json(const struct export_job *job, const char *name, const cha
 	struct sql sql;
 	size_t i;
 
-	jw_init_file(&w, stdout);
+	jw_init_file(&w, json_file_stream(stdout));
 	jw_object_begin(&w);
 	for (i = 0; i < NR_DIALECTS; i++) {
 		char *text;

@@ -17,6 +17,7 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "json_file.h"
 
 #define CELL_SIZE 1024
 
@@ -350,7 +351,7 @@ int fleet_print_json(const struct fleet_ask *ask, const struct fleet_answer *ans
 	char text[256];
 	size_t i;
 
-	jw_init_file(&j, out);
+	jw_init_file(&j, json_file_stream(out));
 	jw_object_begin(&j);
 	fleet_json_labels(&j, ask);
 	jw_field_string(&j, "source", answer->is_raw ? "waits" : "aggregates");

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cmd.h"
 #include "frames/live/live_buffer.h"
+#include "json_file.h"
 
 /* ---- one description ----------------------------------------------------- */
 
@@ -249,7 +250,7 @@ static void print_places(struct target *t, const struct buffer_symbols *list, bo
 	struct printer p;
 	size_t i;
 
-	printer_begin(&p, stdout, json);
+	printer_begin(&p, json_file_stream(stdout), json);
 	print_text(&p, "%-16s %4s %9s  %-9s %-20s %s\n", "buffer", "frms", "bytes", "ring",
 		   "collector", "in");
 	print_integer(&p, "pid", NULL, t->pid);

@@ -19,6 +19,7 @@
 
 #include "cmd.h"
 #include "end_signal.h"
+#include "json_file.h"
 #include "symbols/module.h"
 
 /* A report is much shorter. */
@@ -45,7 +46,7 @@ static void guard_run_apart(const struct command *cmd, int argc, char **argv,
 	if (output)
 		setvbuf(stdout, output, _IOFBF, OUTPUT_BYTES);
 	module_set_watch(watch);
-	status = cmd->run(argc, argv);
+	status = json_file_finish(cmd->run(argc, argv));
 	fflush(stdout);
 	exit(status);
 }

@@ -14,6 +14,7 @@
 #include "cmd.h"
 #include "filter_coroutines.h"
 #include "filter_opts.h"
+#include "json_file.h"
 #include "trace_foreach.h"
 #include "view/html.h"
 
@@ -145,7 +146,8 @@ static int html_print(const struct html_job *job, const struct html_output *o, c
 	struct printer p;
 
 	/* If the page goes to stdout, the summary must not. */
-	printer_begin(&p, job->json && !o->is_stdout ? stdout : stderr, job->json);
+	printer_begin(&p, json_file_stream(job->json && !o->is_stdout ? stdout : stderr),
+		      job->json);
 	print_string(&p, "page", o->is_stdout ? "-" : o->path);
 	print_count(&p, "bytes", NULL, r->bytes);
 	print_count(&p, "transitions", NULL, view_model(v)->events);

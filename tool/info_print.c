@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "info.h"
+#include "json_file.h"
 #include "trace/schema.h"
 
 #define GARBAGE_SHOWN 5
@@ -321,7 +322,7 @@ int info_print(const struct info *info, bool json)
 	char duration[TEXT_SIZE];
 	struct printer printer, *p = &printer;
 
-	printer_begin(p, stdout, json);
+	printer_begin(p, json_file_stream(stdout), json);
 	print_string(p, "trace", info->trace_path);
 	print_safe(p, info->stats.is_stdin ? "standard input" : info->trace_path, 0);
 	print_text(p, "\n\n");

@@ -8,6 +8,7 @@
 
 #include "base/nearest_word.h"
 #include "cmd.h"
+#include "json_file.h"
 
 const struct command *const commands[] = {
 	&command_run,      &command_collect, &command_snapshot, &command_recover, &command_top,
@@ -114,7 +115,7 @@ int main(int argc, char **argv)
 		return finish_output(completion_complete(argc - 2, argv + 2));
 	cmd = command_find(usual_name(argv[1]));
 	if (cmd)
-		return finish_output(command_start(cmd, argc - 1, argv + 1));
+		return finish_output(json_file_finish(command_start(cmd, argc - 1, argv + 1)));
 	if (legacy_wanted(argc, argv))
 		return finish_output(legacy_main(argc, argv));
 	refuse_command(argv[1]);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "json_file.h"
 #include "mem.h"
 #include "mem_layout.h"
 
@@ -345,7 +346,7 @@ void mem_layout_print(const struct mem_layout_result *r, bool json)
 {
 	struct printer p;
 
-	printer_begin(&p, stdout, json);
+	printer_begin(&p, json_file_stream(stdout), json);
 	layout_print_head(&p, r);
 	if (json)
 		layout_print_json(&p, r->study);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mem_stat_print.c - statistics of a memory trace, as text or as one JSON object. */
+#include "json_file.h"
 #include "mem_stat.h"
 
 #include <stdio.h>
@@ -297,7 +298,7 @@ void mem_stat_print(struct mem_stat *s, const struct mem_facts *facts, const cha
 {
 	struct printer p;
 
-	printer_begin(&p, stdout, json);
+	printer_begin(&p, json_file_stream(stdout), json);
 	stat_print_totals(&p, s, path);
 	mem_unseen_print(&p, "  ", facts);
 	if (json)

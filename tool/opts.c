@@ -11,6 +11,7 @@
 
 #include "base/nearest_word.h"
 #include "cmd.h"
+#include "json_file.h"
 
 /* ---- values ------------------------------------------------------------------ */
 
@@ -148,6 +149,8 @@ static bool opt_apply(const struct opt *o, const struct opt_use *use, void *opti
 
 	if (o->given)
 		((bool *)options)[o->given - 1] = true;
+	if (use->value && !strcmp(o->name, "json"))
+		json_file_set(use->value);
 	if (o->type == OPT_TYPE_CALL)
 		return o->parse(field, use);
 	if (o->type == OPT_TYPE_COUNT) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* query_output.c - the result of a query as a table, CSV or JSON. */
+#include "json_file.h"
 #include "query_output.h"
 
 #include <errno.h>
@@ -274,7 +275,7 @@ static void query_json_begin(struct query_print *p)
 {
 	size_t i;
 
-	jw_init_file(&p->json, stdout);
+	jw_init_file(&p->json, json_file_stream(stdout));
 	jw_object_begin(&p->json);
 	jw_key(&p->json, "columns");
 	jw_array_begin(&p->json);

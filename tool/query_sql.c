@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* query_sql.c - run an SQL statement on a trace or a recording, and print the result. */
+#include "json_file.h"
 #include "query_sql.h"
 
 #include <errno.h>
@@ -262,7 +263,7 @@ static int query_list_tables(const struct query_sql *job, const struct query *q)
 	int rc = 0;
 
 	if (l.is_json) {
-		jw_init_file(&l.json, stdout);
+		jw_init_file(&l.json, json_file_stream(stdout));
 		jw_object_begin(&l.json);
 		jw_key(&l.json, "tables");
 		jw_object_begin(&l.json);

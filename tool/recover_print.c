@@ -5,6 +5,7 @@
  * First what happened to which process, then which coroutine waits for what and since when, then
  * the last events of every thread.
  */
+#include "json_file.h"
 #include "recover_print.h"
 
 #include <inttypes.h>
@@ -329,7 +330,7 @@ int recover_print(const struct recover *r, const char *path, bool all, bool json
 {
 	struct printer p;
 
-	printer_begin(&p, stdout, json);
+	printer_begin(&p, json_file_stream(stdout), json);
 	recover_print_head(&p, r, path, all);
 	recover_print_threads(&p, r, all);
 	recover_print_coroutines(&p, r, all);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report_job.c - run one report: from a trace to a report and an exit status. */
+#include "json_file.h"
 #include "report_job.h"
 
 #include <errno.h>
@@ -308,6 +309,8 @@ static int write_report(const struct report_job *job, const struct report *r, st
 
 	if (job->output)
 		return write_report_file(job, r, err);
+	if (job->form == REPORT_JSON)
+		out = json_file_stream(out);
 	rc = write_form(job, r, out);
 	errno = 0;
 	if (fflush(out) != 0 && !rc)

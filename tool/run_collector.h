@@ -72,7 +72,7 @@ struct session {
 		  OPT_SIZE(struct session, config.flight_size, FLIGHT_LEAST, FLIGHT_HIGHEST) },  \
 		{ 0, "fail-on-loss", NULL, "exit 1 if events were lost",                         \
 		  OPT_FLAG(struct session, fail_on_loss) },                                      \
-		{ 0, "json", NULL, "print the summary as one JSON object",                       \
+		{ 0, "json", "[=FILE]", "print the summary as one JSON object",                  \
 		  OPT_FLAG(struct session, json) },                                              \
 		{ 'q', "quiet", NULL, "print a summary only if something was lost",              \
 		  OPT_FLAG(struct session, quiet) },                                             \

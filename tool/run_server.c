@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run_server.c - serve a trace as a page over HTTP until the user ends it. */
+#include "json_file.h"
 #include "run_server.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ static void print_url(const struct serving *s, bool grows)
 		fflush(stdout);
 		return;
 	}
-	jw_init_file(&j, stdout);
+	jw_init_file(&j, json_file_stream(stdout));
 	jw_object_begin(&j);
 	jw_field_string(&j, "url", s->listener.url);
 	jw_field_u64(&j, "port", s->listener.port);
@@ -63,6 +64,7 @@ static void print_url(const struct serving *s, bool grows)
 	jw_object_end(&j);
 	jw_newline(&j);
 	jw_release(&j);
+	json_file_finish(EXIT_OK); /* readers of the file need the URL now */
 }
 
 /* Without a browser the user still has the URL, which is printed. */

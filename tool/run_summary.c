@@ -4,6 +4,7 @@
  *
  * Loss always has its own line; lines without a problem are omitted.
  */
+#include "json_file.h"
 #include "run_summary.h"
 
 #include <inttypes.h>
@@ -448,7 +449,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 {
 	struct printer p;
 
-	printer_begin(&p, stderr, true);
+	printer_begin(&p, json_file_stream(stderr), true);
 	summary_json_totals(&p, r);
 	if (r->launched) {
 		print_integer(&p, "exit_status", NULL, r->exit_status);
@@ -487,7 +488,7 @@ void run_summary_json_error(const struct err *err)
 {
 	struct printer p;
 
-	printer_begin(&p, stderr, true);
+	printer_begin(&p, json_file_stream(stderr), true);
 	print_string(&p, "error", err->text);
 	print_string(&p, "hint", err->hint[0] ? err->hint : NULL);
 	printer_end(&p);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* top_print.c - print one picture of a running program, for scripts or without a terminal. */
+#include "json_file.h"
 #include "top_print.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ int top_print_json(const struct top_source *s, const struct top_picture *p,
 	struct printer j;
 	size_t i;
 
-	printer_begin(&j, stdout, true);
+	printer_begin(&j, json_file_stream(stdout), true);
 	print_string(&j, "region", s->region);
 	print_count(&j, "collector_pid", NULL, p->r.image.collector_pid);
 	print_flag(&j, "collector_answers", NULL, p->told);

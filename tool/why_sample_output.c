@@ -7,6 +7,7 @@
 
 #include "base/output_file.h"
 #include "cmd.h"
+#include "json_file.h"
 #include "page/page.h"
 #include "why_page.h"
 #include "why_sample.h"
@@ -110,7 +111,7 @@ static int sample_print(const struct profile_run *run, const struct why_sample_o
 	struct printer p;
 	int rc;
 
-	printer_begin(&p, stdout, o->json);
+	printer_begin(&p, json_file_stream(stdout), o->json);
 	profile_print(run, &p, o->all ? 0 : STACKS_SHOWN);
 	rc = printer_end(&p);
 	return rc ? err_set(err, rc, "cannot write to standard output: %s", strerror(-rc)) : 0;
