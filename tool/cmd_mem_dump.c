@@ -32,6 +32,9 @@ struct dump_row {
 	const char *type;
 	uint64_t offset;
 	const struct mem_module *module; /* module of the pc */
+	const struct mem_facts *facts;
+	const uint64_t *frames; /* call stack of an allocation */
+	size_t nr_frames;
 };
 
 static const struct mem_module *module_of(const struct mem_facts *f, uint64_t pc)
@@ -119,6 +122,33 @@ static void text_coroutine(const struct mem_record *r)
 	}
 }
 
+/* A code address, in its module if that is known. */
+static void dump_code(const struct mem_facts *facts, uint64_t pc)
+{
+	const struct mem_module *module = module_of(facts, pc);
+
+	if (module)
+		printf(" %s+0x%llx", path_base(module->path),
+		       (unsigned long long)(pc - module->m.bias));
+	else
+		printf(" 0x%llx", (unsigned long long)pc);
+}
+
+static void text_heap(const struct dump_row *row)
+{
+	const struct mem_record *r = row->r;
+	size_t i;
+
+	printf("     0x%012llx", (unsigned long long)r->address);
+	if (r->kind == MEM_ALLOC)
+		printf(" %llu bytes", (unsigned long long)r->value);
+	dump_code(row->facts, r->pc);
+	if (row->nr_frames)
+		fputs(" <", stdout);
+	for (i = 0; i < row->nr_frames; i++)
+		dump_code(row->facts, row->frames[i]);
+}
+
 static void dump_text_row(const struct dump_row *row)
 {
 	const struct mem_record *r = row->r;
@@ -148,6 +178,10 @@ static void dump_text_row(const struct dump_row *row)
 		break;
 	case MEM_CORO:
 		text_coroutine(r);
+		break;
+	case MEM_ALLOC:
+	case MEM_FREE:
+		text_heap(row);
 		break;
 	default:
 		if (r->value)
@@ -180,9 +214,10 @@ static void dump_csv_row(const struct dump_row *row, bool guard)
 	printf("%llu,%llu,%llu,%llu,%s,%u,0x%llx,%u,%u,%u,0x%llx,", (unsigned long long)row->number,
 	       (unsigned long long)r->time_ns, (unsigned long long)r->order,
 	       (unsigned long long)row->thread, mem_kind_name(r->kind),
-	       mem_is_access(r) ? r->size : 0, (unsigned long long)(mem_is_raw(r) ? r->address : 0),
-	       !!(r->tag & CRAY_ATOMIC), !!(r->tag & CRAY_UNALIGNED),
-	       mem_is_access(r) ? r->attr : 0, (unsigned long long)(mem_is_raw(r) ? r->pc : 0));
+	       mem_is_access(r) ? r->size : 0,
+	       (unsigned long long)(mem_has_address(r) ? r->address : 0), !!(r->tag & CRAY_ATOMIC),
+	       !!(r->tag & CRAY_UNALIGNED), mem_is_access(r) ? r->attr : 0,
+	       (unsigned long long)(mem_has_address(r) ? r->pc : 0));
 	if (r->kind == MEM_ADD)
 		printf("%u,%u,,", r->elem_size, r->elem_count);
 	else if (!mem_is_raw(r))
@@ -244,6 +279,21 @@ static void json_coroutine(struct json_writer *w, const struct mem_record *r)
 	jw_string_n(w, t.function, t.function_size);
 }
 
+static void json_alloc(struct json_writer *w, const struct dump_row *row)
+{
+	char hex[24];
+	size_t i;
+
+	jw_field_u64(w, "bytes", row->r->value);
+	jw_key(w, "stack");
+	jw_array_begin(w);
+	for (i = 0; i < row->nr_frames; i++) {
+		snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)row->frames[i]);
+		jw_string(w, hex);
+	}
+	jw_array_end(w);
+}
+
 static void dump_json_row(struct dump *d, const struct dump_row *row)
 {
 	const struct mem_record *r = row->r;
@@ -255,9 +305,9 @@ static void dump_json_row(struct dump *d, const struct dump_row *row)
 	jw_field_string(w, "kind", mem_kind_name(r->kind));
 	if (r->time_ns)
 		jw_field_u64(w, "time_ns", r->time_ns);
-	if (mem_is_raw(r))
+	if (mem_has_address(r))
 		json_hex(w, "address", r->address);
-	if (mem_is_raw(r) && r->pc)
+	if (mem_has_address(r) && r->pc)
 		json_hex(w, "pc", r->pc);
 	if (mem_is_access(r))
 		json_access(w, row);
@@ -278,6 +328,8 @@ static void dump_json_row(struct dump *d, const struct dump_row *row)
 		jw_field_string(w, "cause", mem_cause_name(r->cause));
 	if (r->kind == MEM_CORO)
 		json_coroutine(w, r);
+	if (r->kind == MEM_ALLOC)
+		json_alloc(w, row);
 	jw_object_end(w);
 	jw_newline(w);
 }
@@ -310,6 +362,10 @@ static void dump_all(struct dump *d, struct mem_reader *r)
 		row.r = rec;
 		row.number = n;
 		row.thread = mem_facts_id(d->facts, rec->thread);
+		row.facts = d->facts;
+		row.nr_frames = rec->kind == MEM_ALLOC
+					? mem_reader_stack(r, rec->stack, &row.frames)
+					: 0;
 		row.module = mem_is_access(rec) ? module_of(d->facts, rec->pc) : NULL;
 		dump_row(d, &row);
 		if (ferror(stdout))
@@ -350,14 +406,14 @@ static int dump_trace(struct dump *d)
 static bool parse_kinds(void *select, const struct opt_use *use)
 {
 	return mem_select_kinds(select, use->value) ||
-	       opt_invalid(use, "a list of read, write, add, remove, mark, gap, coro");
+	       opt_invalid(use, "a list of read, write, add, remove, mark, gap, coro, alloc, free");
 }
 
 static const struct opt options[] = {
 	{ 't', "thread", "ID", "only this thread",
 	  OPT_NUMBER(struct dump, select.thread_id, 0, ~0ull),
 	  OPT_GIVEN(struct dump, select.by_thread) },
-	{ 'k', "kind", "LIST", "only these kinds: read,write,add,remove,mark,gap,coro",
+	{ 'k', "kind", "LIST", "only: read,write,add,remove,mark,gap,coro,alloc,free",
 	  OPT_CALL(struct dump, select, parse_kinds) },
 	{ 'r', "range", "RANGE", "only this address range: 0x1000-0x1fff, 0x1000+64, 0x1000",
 	  OPT_CALL(struct dump, select, mem_parse_range) },

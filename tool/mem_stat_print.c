@@ -43,6 +43,10 @@ static void stat_print_totals(struct printer *p, const struct mem_stat *s, const
 	print_nonzero(p, "in_coroutines", ", %s accesses in them", s->in_coroutines);
 	if (s->resumes)
 		print_text(p, "\n");
+	print_nonzero(p, "allocations", "  %s blocks allocated", s->allocations);
+	print_count(p, "bytes_allocated", NULL, s->allocated);
+	if (s->allocations)
+		print_text(p, ", %s\n", number_bytes(s->allocated));
 	if (s->lost)
 		print_text(p, "  %s accesses are missing: lost\n", number_text(s->lost));
 	if (s->left_out)

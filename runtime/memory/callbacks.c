@@ -4,10 +4,11 @@
  *
  * The list covers what gcc 12 and clang 14 to 19 emit, and what a program may call by hand.  The
  * size of a plain access is part of the callback's name, so the code of its unit is a constant.
- * Function entry and exit are not recorded: the return address of a callback is the code address
- * of the access.
+ * The return address of a callback is the code address of the access.  Function entry and exit
+ * maintain the thread's shadow stack.
  */
 #include "access_record.h"
+#include "shadow_stack.h"
 
 #define ONE(name, size, code)                        \
 	CRT_API void __tsan_##name##size(void *p);   \
@@ -96,11 +97,12 @@ CRT_API void __tsan_ignore_thread_end(void);
 
 void __tsan_func_entry(void *pc)
 {
-	(void)pc;
+	crt_calls_push(CRT_AT(pc), CRT_PC, CRT_AT(__builtin_frame_address(0)));
 }
 
 void __tsan_func_exit(void)
 {
+	crt_calls_pop(CRT_PC, CRT_AT(__builtin_frame_address(0)));
 }
 
 /* Marks functions with intended races; their accesses are recorded all the same. */

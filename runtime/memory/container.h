@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define CRAY_MAJOR 1
-#define CRAY_MINOR 1 /* 1: CRAY_EV_CORO */
+#define CRAY_MINOR 2 /* 1: CRAY_EV_CORO; 2: CRAY_EV_ALLOC and _FREE, CRAY_STACKS */
 
 /*
  * No raw trace starts with these bytes: a first byte of 0x89 would be a record of kind 9.  The
@@ -41,6 +41,7 @@
 #define CRAY_RECORDS_MAX (1u << 20) /* per block */
 #define CRAY_SITES_MAX   (1u << 14) /* per block */
 #define CRAY_NAME_MAX    65535u     /* bytes of a type name, a mark or a thread name */
+#define CRAY_FRAMES_MAX  16u        /* frames of a stack in CRAY_STACKS */
 
 enum { CRAY_CODEC_NONE = 0, CRAY_CODEC_ZSTD = 1 };
 
@@ -73,6 +74,7 @@ enum {
 	CRAY_LOST = 5,    /* losses that no block counts: cray_lost, each */
 	CRAY_INDEX = 6,   /* offsets of blocks: cray_index, then cray_entry, each */
 	CRAY_END = 7,     /* the totals: cray_end.  Missing if the writer was interrupted */
+	CRAY_STACKS = 8,  /* call stacks of allocations: cray_stack and its frames, each */
 };
 
 /* In front of each chunk; 40 bytes. */
@@ -151,6 +153,15 @@ struct cray_thread {
 	uint64_t id;       /* thread id of the raw format; for traced programs, the kernel's tid */
 	uint64_t start_ns; /* start of the thread; 0: unknown */
 	uint64_t end_ns;   /* end of the thread; 0: unknown or still running */
+};
+
+/*
+ * CRAY_STACKS: repeated, each followed by nr_frames code addresses (u64), innermost first.  A later
+ * entry of the same number is the same stack.
+ */
+struct cray_stack {
+	uint32_t number; /* from 1 */
+	uint32_t nr_frames;
 };
 
 /* Why accesses are missing; used in CRAY_LOST chunks and gap events. */
@@ -247,6 +258,8 @@ enum {
 	CRAY_EV_MARK = 5,   /* value, text */
 	CRAY_EV_GAP = 6,    /* cause, count */
 	CRAY_EV_CORO = 7,   /* id, how, text */
+	CRAY_EV_ALLOC = 8,  /* ticket?, pc, address, bytes, stack */
+	CRAY_EV_FREE = 9,   /* ticket?, pc, address */
 };
 
 /*
@@ -335,6 +348,7 @@ CRAY_FIELD(cray_module, gone, 73, 1);
 CRAY_FIELD(cray_module, path_size, 74, 2);
 CRAY_SIZE(cray_thread, 32);
 CRAY_FIELD(cray_thread, id, 8, 8);
+CRAY_SIZE(cray_stack, 8);
 CRAY_SIZE(cray_lost, 16);
 CRAY_SIZE(cray_index, 16);
 CRAY_SIZE(cray_entry, 32);

@@ -141,6 +141,18 @@ void cray_writer_thread(struct cray_writer *w, const struct cray_thread *thread,
 		cray_writer_flush(w);
 }
 
+void cray_writer_stack(struct cray_writer *w, uint64_t number, const void *frames, size_t size)
+{
+	struct cray_stack s = { .number = (uint32_t)number,
+				.nr_frames = (uint32_t)(size / sizeof(uint64_t)) };
+
+	if (!number || number > UINT32_MAX || s.nr_frames > CRAY_FRAMES_MAX)
+		return;
+	writer_queue(&w->stacks, &s, sizeof(s), frames, s.nr_frames * sizeof(uint64_t));
+	if (w->stacks.used - w->stacks.written > CRAY_WRITER_QUEUE / 2)
+		cray_writer_flush(w);
+}
+
 static bool writer_flush_queue(struct cray_writer *w, uint16_t type, struct cray_queue *q)
 {
 	if (q->used > q->written &&
@@ -156,7 +168,8 @@ bool cray_writer_flush(struct cray_writer *w)
 {
 	return writer_flush_queue(w, CRAY_INFO, &w->facts) &&
 	       writer_flush_queue(w, CRAY_MODULES, &w->modules) &&
-	       writer_flush_queue(w, CRAY_THREADS, &w->threads);
+	       writer_flush_queue(w, CRAY_THREADS, &w->threads) &&
+	       writer_flush_queue(w, CRAY_STACKS, &w->stacks);
 }
 
 /* ---- losses -------------------------------------------------------------- */
@@ -312,7 +325,7 @@ bool cray_writer_restart(struct cray_writer *w)
 	w->at = 0;
 	w->number = 0;
 	w->index = (struct cray_index){ 0 };
-	w->facts.written = w->modules.written = w->threads.written = 0;
+	w->facts.written = w->modules.written = w->threads.written = w->stacks.written = 0;
 	w->end.nr_blocks = w->end.nr_records = w->end.nr_accesses = 0;
 	return writer_put_header(w) && cray_writer_flush(w);
 }

@@ -49,7 +49,7 @@ struct cray_writer {
 	struct cray_lost lost[CRAY_WRITER_LOST];
 	struct cray_index index; /* of the next index chunk; the entries follow in it as here */
 	struct cray_entry entries[CRAY_WRITER_INDEX];
-	struct cray_queue facts, modules, threads;
+	struct cray_queue facts, modules, threads, stacks;
 };
 
 /* @w: zeros.  Begin a container in @fd, an empty file. */
@@ -59,10 +59,12 @@ bool cray_writer_begin(struct cray_writer *w, int fd, uint16_t codec, uint64_t f
 /* Begin the same file again: everything is written again, including the queued entries. */
 bool cray_writer_restart(struct cray_writer *w);
 
-/* Queue an entry for the next INFO, MODULES or THREADS chunk. */
+/* Queue an entry for the next INFO, MODULES, THREADS or STACKS chunk. */
 void cray_writer_fact(struct cray_writer *w, uint16_t key, const void *bytes, size_t size);
 void cray_writer_module(struct cray_writer *w, const void *module_and_path, size_t size);
 void cray_writer_thread(struct cray_writer *w, const struct cray_thread *thread, const char *name);
+/* @frames: code addresses (u64), innermost first; @size bytes. */
+void cray_writer_stack(struct cray_writer *w, uint64_t number, const void *frames, size_t size);
 
 /* Write the queued entries; blocks do it before they are written. */
 bool cray_writer_flush(struct cray_writer *w);

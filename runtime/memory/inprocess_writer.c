@@ -30,6 +30,7 @@
 #include "inprocess_file.h"
 #include "newest_blocks.h"
 #include "ring_consumer.h"
+#include "shadow_stack.h"
 #include "trace_session.h"
 #include "sys.h"
 #include "zstd_loader.h"
@@ -159,6 +160,7 @@ static void *inprocess_writer_consume(void *unused)
 {
 	uint32_t word;
 
+	crt_calls_end(); /* allocations of this thread are not the program's */
 	prctl(PR_SET_NAME, "cacheray", 0, 0, 0);
 	for (;;) {
 		/* (mem-J) pairs with the release in inprocess_writer_ask(): what that thread

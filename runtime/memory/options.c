@@ -172,6 +172,8 @@ static const char *options_set(struct crt_options *o, const char *key, const cha
 		return options_flag(value, &o->enabled) ? NULL : "0 or 1";
 	if (crt_equal(key, "start"))
 		return options_flag(value, &o->start) ? NULL : "0 or 1";
+	if (crt_equal(key, "heap"))
+		return options_flag(value, &o->heap) ? NULL : "0 or 1";
 	if (crt_equal(key, "onfull"))
 		return on_full(o, value) ? NULL : "block or drop";
 	if (crt_equal(key, "maxsize"))
@@ -190,8 +192,8 @@ static const char *options_set(struct crt_options *o, const char *key, const cha
 		return options_buffer(o, value) ? NULL : "256K to 4G";
 	if (crt_equal(key, "level"))
 		return options_level(o, value) ? NULL : "0 (not compressed) to 19";
-	return "one of tracefile, enabled, start, onfull, maxsize, ring, sample, region, buffer, "
-	       "level";
+	return "one of tracefile, enabled, start, heap, onfull, maxsize, ring, sample, region, "
+	       "buffer, level";
 }
 
 static bool options_item(struct crt_options *o, const char *text, size_t n)
@@ -229,6 +231,7 @@ bool crt_options_read(struct crt_options *o, const char *text)
 	options_path(o, "cacheray.trace");
 	o->enabled = true;
 	o->start = true;
+	o->heap = true;
 	o->level = 1;
 	o->buffer = (uint64_t)CRT_BUFFER;
 	while (text && *text) {

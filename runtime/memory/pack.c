@@ -34,7 +34,7 @@ void cray_pack_begin(struct cray_pack *p, uint32_t thread, uint64_t order, uint6
 	p->nr_accesses = p->nr_events = p->nr_annotations = p->nr_sites = 0;
 	p->events_used = p->sites_used = 0;
 	p->names.nr = p->names.known = p->coroutines.nr = p->coroutines.known = 0;
-	p->event_pc = p->event_address = 0;
+	p->event_pc = p->event_address = p->heap_pc = p->heap_address = 0;
 	__builtin_memset(p->hash, 0, sizeof(p->hash));
 }
 
@@ -304,6 +304,48 @@ bool cray_pack_coroutine(struct cray_pack *p, uint64_t id, uint32_t how, const c
 	at = cray_varint(body, id);
 	at = cray_varint(at, how);
 	event_named(p, CRAY_EV_CORO, body, at, text, text_size);
+	return true;
+}
+
+/*
+ * The common start of ALLOC and FREE; NULL: no room.  The ticket is the order of a stamp in front
+ * of the event, so that a reader which skips the event does not miss a change of the order.
+ */
+static uint8_t *pack_heap(struct cray_pack *p, uint8_t *at, uint64_t ticket, uint64_t pc,
+			  uint64_t address)
+{
+	if (p->nr_accesses + p->nr_events + 2 > CRAY_PACK_RECORDS || !event_begin(p, EVENT_MAX))
+		return NULL;
+	if (ticket)
+		cray_pack_stamp(p, ticket, p->time_ns);
+	*at++ = ticket && ticket == p->order;
+	at = cray_varint(at, cray_zigzag(pc - p->heap_pc));
+	at = cray_varint(at, cray_zigzag(address - p->heap_address));
+	p->heap_pc = pc;
+	p->heap_address = address;
+	return at;
+}
+
+bool cray_pack_alloc(struct cray_pack *p, uint64_t ticket, uint64_t pc, uint64_t address,
+		     uint64_t size, uint32_t stack)
+{
+	uint8_t body[EVENT_MAX], *at = pack_heap(p, body, ticket, pc, address);
+
+	if (!at)
+		return false;
+	at = cray_varint(at, size);
+	at = cray_varint(at, stack);
+	event_end(p, CRAY_EV_ALLOC, body, (size_t)(at - body), NULL, 0);
+	return true;
+}
+
+bool cray_pack_free(struct cray_pack *p, uint64_t ticket, uint64_t pc, uint64_t address)
+{
+	uint8_t body[EVENT_MAX], *at = pack_heap(p, body, ticket, pc, address);
+
+	if (!at)
+		return false;
+	event_end(p, CRAY_EV_FREE, body, (size_t)(at - body), NULL, 0);
 	return true;
 }
 

@@ -85,7 +85,7 @@ struct cray_pack {
 	uint32_t nr_sites;
 
 	struct cray_block head;
-	uint64_t order, time_ns, event_pc, event_address;
+	uint64_t order, time_ns, event_pc, event_address, heap_pc, heap_address;
 	uint32_t nr_events, nr_annotations, events_used, sites_used;
 	uint64_t thread_seq;
 
@@ -226,6 +226,11 @@ bool cray_pack_mark(struct cray_pack *p, uint64_t value, const char *text, size_
 /* @how and @text as in CRAY_EV_CORO. */
 bool cray_pack_coroutine(struct cray_pack *p, uint64_t id, uint32_t how, const char *text,
 			 size_t text_size);
+
+/* @ticket 0: none.  @stack: a number of CRAY_STACKS; 0: unknown. */
+bool cray_pack_alloc(struct cray_pack *p, uint64_t ticket, uint64_t pc, uint64_t address,
+		     uint64_t size, uint32_t stack);
+bool cray_pack_free(struct cray_pack *p, uint64_t ticket, uint64_t pc, uint64_t address);
 
 /*
  * Write the block's uncompressed payload to @plain, which has CRAY_PACK_PLAIN_MAX bytes, and its

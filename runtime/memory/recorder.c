@@ -13,6 +13,7 @@
 
 #include "container.h"
 #include "coroutine_stamp.h"
+#include "shadow_stack.h"
 #include "trace_session.h"
 #include "sys.h"
 
@@ -107,6 +108,7 @@ static void at_thread_end(void *self)
 	if (crt_self.ending++ < END_ROUNDS && pthread_setspecific(end_key, self) == 0)
 		return;
 	crt_thread_end();
+	crt_calls_end();
 }
 
 /* Called once, from a constructor: a key created this early needs no allocation. */
@@ -114,6 +116,12 @@ void crt_thread_hook(void)
 {
 	if (!end_key_made)
 		end_key_made = pthread_key_create(&end_key, at_thread_end) == 0;
+}
+
+void crt_thread_watch(void)
+{
+	if (end_key_made)
+		pthread_setspecific(end_key, &crt_self);
 }
 
 /* Claim a slot for this thread. */
@@ -139,8 +147,7 @@ static bool recorder_attach(struct crt_thread *t)
 	t->number = 0;
 	t->open = 0;
 	t->generation = crt_session.generation;
-	if (end_key_made)
-		pthread_setspecific(end_key, t);
+	crt_thread_watch();
 	return true;
 }
 

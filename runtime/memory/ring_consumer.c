@@ -40,7 +40,7 @@ void crw_consumer_close(struct crw_consumer *c)
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* Facts and modules, which are not part of blocks.  The bytes are untrusted. */
+/* Facts, modules and stacks, which are not part of blocks.  The bytes are untrusted. */
 static void consumer_aside(void *context, unsigned code, uint64_t w0, const uint8_t *payload,
 			   uint32_t size)
 {
@@ -48,6 +48,8 @@ static void consumer_aside(void *context, unsigned code, uint64_t w0, const uint
 
 	if (code == CRW_FACT)
 		cray_writer_fact(file, (uint16_t)w0, payload, size);
+	else if (code == CRW_STACK)
+		cray_writer_stack(file, w0, payload, size);
 	else
 		cray_writer_module(file, payload, size);
 }

@@ -139,6 +139,40 @@ void crw_feed_coroutine(const struct crw_feed *f, struct cray_pack *p)
 				    f->coroutine_size);
 }
 
+/*
+ * An allocation or its end, with the units that belong to it.  Returns the units used; 0: the
+ * packer is full; ~0: corrupt.
+ */
+static uint32_t ring_decode_heap(struct crw_feed *f, struct cray_pack *p,
+				 const struct crw_unit *units, uint32_t nr)
+{
+	struct crw_unit head = read_once(&units[0]), u = { 0, 0 };
+	bool is_alloc = CRW_CODE(head.w1) == CRW_ALLOC;
+	uint64_t ticket = 0, size = 0, pc = head.w1 & CRW_LOW;
+	uint32_t used = 1, stack = 0;
+
+	if (is_alloc) {
+		if (nr > 1)
+			u = read_once(&units[used++]);
+		if (CRW_CODE(u.w1) != CRW_AMOUNT)
+			return ~0u;
+		size = u.w0;
+		stack = ring_decode_clip(u.w1 & CRW_LOW);
+	}
+	if (used < nr) {
+		u = read_once(&units[used]);
+		if (CRW_CODE(u.w1) == CRW_TICKET) {
+			ticket = u.w0;
+			used++;
+		}
+	}
+	if (!(is_alloc ? cray_pack_alloc(p, ticket, pc, head.w0, size, stack)
+		       : cray_pack_free(p, ticket, pc, head.w0)))
+		return 0;
+	f->order = ticket > f->order ? ticket : f->order;
+	return used;
+}
+
 /* Headers with a payload.  Returns the units used; 0: the packer is full; ~0: corrupt. */
 static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct crw_unit *units,
 			 uint32_t nr)
@@ -178,7 +212,7 @@ static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct c
 		if (!ring_decode_coroutine(f, p, u.w0, pc, bytes, size))
 			return 0;
 		break;
-	default: /* CRW_MODULE, CRW_FACT */
+	default: /* CRW_MODULE, CRW_FACT, CRW_STACK */
 		if (f->aside)
 			f->aside(f->context, CRW_CODE(u.w1), u.w0, bytes, size);
 		break;
@@ -277,12 +311,16 @@ static uint32_t ring_decode_closer(struct crw_feed *f, struct cray_pack *p,
 		return ring_decode_gap(f, p, ring_decode_clip(u.w1 & CRW_LOW), u.w0);
 	case CRW_WEIGHT:
 		return ring_decode_weight(f, p, u.w0);
+	case CRW_ALLOC:
+	case CRW_RELEASE:
+		return ring_decode_heap(f, p, units, nr);
 	case CRW_ADD:
 	case CRW_REMOVE:
 	case CRW_MARK:
 	case CRW_CORO:
 	case CRW_MODULE:
 	case CRW_FACT:
+	case CRW_STACK:
 		return long_one(f, p, units, nr);
 	default:
 		break;

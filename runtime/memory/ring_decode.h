@@ -38,8 +38,8 @@ struct crw_feed {
 	char coroutine_text[CRW_PAYLOAD_MAX];
 
 	/*
-	 * Called for CRW_MODULE and CRW_FACT (@w0: the key), which are not part of blocks; may be
-	 * NULL.
+	 * Called for CRW_MODULE, CRW_FACT (@w0: the key) and CRW_STACK (@w0: its number), which are
+	 * not part of blocks; may be NULL.
 	 */
 	void (*aside)(void *context, unsigned code, uint64_t w0, const uint8_t *payload,
 		      uint32_t size);

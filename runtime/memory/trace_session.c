@@ -170,6 +170,7 @@ static void session_begin(bool child)
 			return;
 	}
 	s->coroutines = (s->region.header->features & CRW_FEATURE_CORO) != 0;
+	s->heap = s->options.heap && (s->region.header->features & CRW_FEATURE_HEAP) != 0;
 	if (!trace_session_enter())
 		return;
 	__atomic_store_n(&crt_state.session, 1, __ATOMIC_RELAXED);

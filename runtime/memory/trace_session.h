@@ -26,6 +26,7 @@ struct crt_session {
 	uint32_t guarded;     /* 1: every access takes the slow path, for bursts or regions */
 	uint32_t silent;      /* 1: the consumer's end was reported */
 	uint32_t coroutines;  /* 1: the consumer knows CRW_CORO */
+	uint32_t heap;        /* 1: blocks of the heap are recorded */
 	uint64_t live_size;   /* bytes mapped at region.base */
 	char live_path[128];  /* the region's file if this process created it; else empty */
 };
@@ -57,7 +58,8 @@ void crt_thread_end(void);
 /* In a child of fork: drop the slot, which belongs to the parent's thread. */
 void crt_thread_forget(void);
 void crt_ring_bell(void);
-void crt_thread_hook(void); /* once, from a constructor */
+void crt_thread_hook(void);  /* once, from a constructor */
+void crt_thread_watch(void); /* the calling thread's end is noticed */
 
 /* modules.c: record MODULE units for modules that are not recorded yet, and FACT units. */
 void crt_tell_modules(void);

@@ -91,7 +91,9 @@
 
 enum { CRW_BLOCK = 0, CRW_DROP = 1 }; /* crw_header.on_full */
 
-#define CRW_FEATURE_CORO 1u /* crw_header.features: CRW_CORO units */
+/* crw_header.features */
+#define CRW_FEATURE_CORO 1u /* CRW_CORO units */
+#define CRW_FEATURE_HEAP 2u /* CRW_ALLOC, CRW_RELEASE, CRW_STACK units */
 
 struct crw_header {
 	uint64_t magic;   /* [shared] CRW_MAGIC, stored last (mem-G) */
@@ -217,13 +219,19 @@ enum {
 	CRW_EXTENT = CRW_CTL(9),  /* w0: bytes; low: 1, plus 2 for memcpy and similar functions */
 	CRW_WEIGHT = CRW_CTL(10), /* w0: weight_256 from here on; low: 1 */
 	CRW_CORO = CRW_CTL(11),   /* w0: coroutine; low: CLOCK_MONOTONIC ns; P: how, text */
+	CRW_ALLOC = CRW_CTL(12),  /* w0: address; low: pc; then AMOUNT, then TICKET if it has one */
+	CRW_RELEASE = CRW_CTL(
+		13), /* w0: address that is freed; low: pc; then TICKET if it has one */
+	CRW_TICKET = CRW_CTL(14), /* w0: order of the ALLOC or RELEASE before it; low: 1 */
+	CRW_AMOUNT = CRW_CTL(15), /* w0: bytes allocated; low: number of the stack, 0: unknown */
+	CRW_STACK = CRW_CTL(16),  /* w0: number of a stack; low: 1; P: its code addresses */
 };
 
 /*
  * w0 of a payload's first DATA unit is its length in bytes; the bytes follow in further DATA
  * units, the last one padded with zeros.  ADD: u64 order, u64 element size, u64 count, then the
  * name up to the end.  REMOVE: u64 order.  CORO: u64 how (CRAY_CORO_*), then the text up to the
- * end.  A payload has at most CRW_PAYLOAD_MAX bytes.
+ * end.  STACK: u64 each, innermost first.  A payload has at most CRW_PAYLOAD_MAX bytes.
  */
 #define CRW_PAYLOAD_MAX        2048u
 #define CRW_NAME_MAX           (CRW_PAYLOAD_MAX - 24u)

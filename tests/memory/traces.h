@@ -80,6 +80,12 @@ static inline void traces_record(uint64_t seed, uint64_t n, struct mem_record *r
 		r->cause = 1 + (uint32_t)(traces_random(&s) % 3);
 		r->name = traces_coroutines[traces_random(&s) % 3];
 		r->name_size = 24;
+	} else if (what < 994) {
+		r->kind = traces_random(&s) % 2 ? MEM_ALLOC : MEM_FREE;
+		r->address = 0x800000 + traces_random(&s) % 4096 * 16;
+		r->pc = 0x700000 + traces_random(&s) % 64;
+		r->value = r->kind == MEM_ALLOC ? traces_random(&s) % 10000 : 0;
+		r->stack = r->kind == MEM_ALLOC ? (uint32_t)(traces_random(&s) % 5) : 0;
 	} else if (what < 995) {
 		r->kind = MEM_MARK;
 		r->value = traces_random(&s);
@@ -117,6 +123,10 @@ static inline bool traces_pack(struct cray_pack *p, const struct mem_record *r)
 		return cray_pack_mark(p, r->value, r->name, r->name_size);
 	case MEM_CORO:
 		return cray_pack_coroutine(p, r->value, r->cause, r->name, r->name_size);
+	case MEM_ALLOC:
+		return cray_pack_alloc(p, ticket, r->pc, r->address, r->value, r->stack);
+	case MEM_FREE:
+		return cray_pack_free(p, ticket, r->pc, r->address);
 	default:
 		return cray_pack_gap(p, r->cause, r->value);
 	}
@@ -127,7 +137,7 @@ static inline bool traces_same(const struct mem_record *a, const struct mem_reco
 {
 	if (a->kind != b->kind || a->tag != b->tag)
 		return false;
-	if (a->kind <= MEM_REMOVE && (a->address != b->address || a->pc != b->pc))
+	if (mem_has_address(a) && (a->address != b->address || a->pc != b->pc))
 		return false;
 	if (mem_is_access(a))
 		return a->size == b->size && a->attr == b->attr;
@@ -136,7 +146,7 @@ static inline bool traces_same(const struct mem_record *a, const struct mem_reco
 			return false;
 	}
 	return a->value == b->value && a->elem_size == b->elem_size &&
-	       a->elem_count == b->elem_count && a->cause == b->cause;
+	       a->elem_count == b->elem_count && a->cause == b->cause && a->stack == b->stack;
 }
 
 /* A new file for a container; exits on failure. */

@@ -228,6 +228,11 @@ static void mem_put_record(struct mem_recover *r, uint32_t number, const struct 
 		else if (fits && rec->kind == MEM_CORO)
 			fits = cray_pack_coroutine(p, rec->value, rec->cause, rec->name,
 						   rec->name_size);
+		else if (fits && rec->kind == MEM_ALLOC)
+			fits = cray_pack_alloc(p, ticket, rec->pc, rec->address, rec->value,
+					       rec->stack);
+		else if (fits && rec->kind == MEM_FREE)
+			fits = cray_pack_free(p, ticket, rec->pc, rec->address);
 		if (!fits) {
 			cfile_block(&r->file, p);
 			cray_pack_begin(p, number, ticket ? rec->order - 1 : rec->order,
@@ -268,6 +273,8 @@ static void mem_aside(void *context, unsigned code, uint64_t key, const uint8_t 
 
 	if (code == CRW_FACT)
 		cray_writer_fact(r->file.writer, (uint16_t)key, payload, size);
+	else if (code == CRW_STACK)
+		cray_writer_stack(r->file.writer, key, payload, size);
 	else
 		cray_writer_module(r->file.writer, payload, size);
 }

@@ -151,8 +151,7 @@ static int wrap_note_command(struct command_facts *f, char *const *args, size_t 
 static void wrap_instrument(const struct command_facts *s, struct words *out)
 {
 	const struct wrap_setup *setup = s->setup;
-	static const char *const passes[] = { "-tsan-instrument-func-entry-exit=0",
-					      "-tsan-compound-read-before-write=1",
+	static const char *const passes[] = { "-tsan-compound-read-before-write=1",
 					      "-tsan-distinguish-volatile=1", NULL };
 	size_t i;
 

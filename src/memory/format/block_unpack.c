@@ -91,7 +91,7 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 	u->lost = u->left_out = 0;
 	u->names.nr = u->coroutines.nr = 0;
 	u->here = NO_SITE;
-	u->before = u->event_pc = u->event_address = 0;
+	u->before = u->event_pc = u->event_address = u->heap_pc = u->heap_address = 0;
 	u->head = *head;
 	u->order = head->order_first;
 	u->time_ns = head->time_first_ns;
@@ -344,6 +344,26 @@ static bool coroutine_event(struct unpack *u, struct unpack_stream *body, struct
 	return unpack_name_of(u, &u->coroutines, body, out);
 }
 
+static bool heap_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out,
+		       uint8_t kind)
+{
+	uint64_t pc, address, stack = 0;
+	uint8_t ticket;
+
+	out->kind = kind;
+	if (!unpack_byte(body, &ticket) || !unpack_svarint(body, &pc) ||
+	    !unpack_svarint(body, &address))
+		return unpack_set_error(u, "an allocation without its address");
+	if (kind == MEM_ALLOC && (!unpack_varint(body, &out->value) ||
+				  !unpack_varint(body, &stack) || stack > UINT32_MAX))
+		return unpack_set_error(u, "an allocation without its size");
+	out->has_ticket = ticket & 1;
+	out->pc = u->heap_pc += pc;
+	out->address = u->heap_address += address;
+	out->stack = (uint32_t)stack;
+	return true;
+}
+
 /* Decode the next event.  *@is_record: the event is a record in *@out.  False: a fault. */
 static bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_record)
 {
@@ -377,6 +397,10 @@ static bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_reco
 		return gap_event(u, &body, out);
 	case CRAY_EV_CORO:
 		return coroutine_event(u, &body, out);
+	case CRAY_EV_ALLOC:
+		return heap_event(u, &body, out, MEM_ALLOC);
+	case CRAY_EV_FREE:
+		return heap_event(u, &body, out, MEM_FREE);
 	}
 	*is_record = false;
 	if (code == CRAY_EV_THREAD)

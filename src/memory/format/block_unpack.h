@@ -39,7 +39,7 @@ struct unpack {
 	uint32_t nr_symbols;
 	uint32_t nr_records, nr_accesses; /* so far */
 	uint64_t lost, left_out;          /* so far, sums of gaps */
-	uint64_t before, order, time_ns, event_pc, event_address;
+	uint64_t before, order, time_ns, event_pc, event_address, heap_pc, heap_address;
 	uint32_t thread, weight_256;
 	bool many_threads;
 	struct unpack_names names, coroutines; /* with numbers of their own */

@@ -203,7 +203,7 @@ static int take_chunk(struct container *c, const struct walk_chunk *chunk,
 {
 	if (chunk->chunk.type == CRAY_BLOCK)
 		return mem_container_note_block(c, chunk);
-	if (chunk->chunk.type > CRAY_END || !walk_payload(&c->walk, chunk, plain))
+	if (chunk->chunk.type > CRAY_STACKS || !walk_payload(&c->walk, chunk, plain))
 		return 0;
 	if (chunk->chunk.type == CRAY_INDEX) {
 		check_index(c, chunk, plain);

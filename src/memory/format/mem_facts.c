@@ -347,6 +347,8 @@ int mem_facts_chunk(struct mem_facts *f, uint16_t type, const uint8_t *data, siz
 		return mem_threads(f, data, size, offset, faults);
 	case CRAY_LOST:
 		return mem_lost(f, data, size);
+	case CRAY_STACKS:
+		return stack_table_chunk(&f->stacks, data, size, offset, faults);
 	case CRAY_END:
 		if (size < sizeof(f->end)) {
 			mem_fault_add(faults, MEM_FAULT_DAMAGE, offset, "an end cut short");
@@ -379,5 +381,6 @@ void mem_facts_release(struct mem_facts *f)
 	free(f->command);
 	u64map_release(&f->by_number);
 	u64map_release(&f->by_id);
+	stack_table_release(&f->stacks);
 	memset(f, 0, sizeof(*f));
 }

@@ -10,6 +10,7 @@
 
 #include "base/u64map.h"
 #include "memory/format/mem_faults.h"
+#include "memory/format/stack_table.h"
 #include "memory/format/mem_record.h"
 
 #define MEM_THREADS_MAX (1u << 20)
@@ -47,6 +48,8 @@ struct mem_facts {
 
 	struct mem_module *modules;
 	size_t nr_modules, modules_size;
+
+	struct stack_table stacks; /* of allocations */
 
 	uint64_t lost[MEM_CAUSES]; /* from CRAY_LOST chunks, not in gaps */
 	bool lost_unknown;         /* some losses have an unknown count */

@@ -211,6 +211,11 @@ struct mem_faults *mem_reader_faults(struct mem_reader *r)
 	return &r->source->faults;
 }
 
+size_t mem_reader_stack(const struct mem_reader *r, uint32_t stack, const uint64_t **frames)
+{
+	return stack_table_get(&r->source->facts.stacks, stack, frames);
+}
+
 enum mem_format mem_reader_format(const struct mem_reader *r)
 {
 	return r->format;

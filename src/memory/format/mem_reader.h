@@ -62,6 +62,14 @@ int mem_reader_error(const struct mem_reader *r, struct err *err);
 const struct mem_facts *mem_reader_facts(const struct mem_reader *r);
 struct mem_faults *mem_reader_faults(struct mem_reader *r);
 
+/*
+ * The call stack of an allocation, mem_record.stack: code addresses, innermost first.  The first
+ * one is in the innermost instrumented function; the others are return addresses into its callers,
+ * or in a function whose call is not known because code without instrumentation is in between.
+ * Returns how many; 0: not known.
+ */
+size_t mem_reader_stack(const struct mem_reader *r, uint32_t stack, const uint64_t **frames);
+
 enum mem_format mem_reader_format(const struct mem_reader *r);
 const char *mem_reader_format_name(const struct mem_reader *r);
 

@@ -21,8 +21,10 @@ enum mem_kind {
 	MEM_MARK = 4,   /* a mark of the program; not in raw traces */
 	MEM_GAP = 5,    /* accesses are missing here; not in raw traces */
 	MEM_CORO = 6,   /* the thread runs another coroutine from here on; not in raw traces */
+	MEM_ALLOC = 7,  /* the program allocated a block; not in raw traces */
+	MEM_FREE = 8,   /* the program freed a block; not in raw traces */
 };
-#define MEM_KINDS 7
+#define MEM_KINDS 9
 
 struct mem_record {
 	uint8_t kind;    /* enum mem_kind */
@@ -34,13 +36,15 @@ struct mem_record {
 	uint64_t pc;      /* 0: not known */
 	uint64_t order;   /* number of annotations, docs/memory-format.md; 0 in raw traces */
 	uint64_t time_ns; /* 0: not known */
-	uint64_t value;   /* gap: number of missing records; mark: its value; coroutine: its id */
+	uint64_t value;   /* gap: number of missing records; mark: its value; coroutine: its id;
+			   * allocation: bytes */
 	uint32_t elem_size, elem_count; /* MEM_ADD */
 	uint32_t cause;                 /* gap: CRAY_GAP_*; coroutine: CRAY_CORO_* */
 	uint32_t weight_256;            /* accesses that an access stands for, in 1/256 */
 	const char *name;               /* MEM_ADD: the type; mark, coroutine: the text.  No NUL */
 	uint32_t name_size;
-	bool has_ticket; /* annotations: @order is a unique ticket */
+	uint32_t stack;  /* MEM_ALLOC: for mem_reader_stack(); 0: unknown */
+	bool has_ticket; /* annotations, allocations: @order is a unique ticket */
 };
 
 /* An access without the fields that a run has in common: see mem_reader_run(). */
@@ -61,6 +65,12 @@ static inline bool mem_is_access(const struct mem_record *r)
 static inline bool mem_is_repeated(const struct mem_record *r)
 {
 	return r->kind == MEM_CORO && (r->cause & CRAY_CORO_CAUSE) == CRAY_CORO_CONTINUED;
+}
+
+/* True if it has an address: an access, an annotation, an allocation or its end. */
+static inline bool mem_has_address(const struct mem_record *r)
+{
+	return r->kind <= MEM_REMOVE || r->kind == MEM_ALLOC || r->kind == MEM_FREE;
 }
 
 /* True if the raw format has a record for it. */

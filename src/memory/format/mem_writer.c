@@ -81,6 +81,7 @@ static int put_raw(struct mem_writer *w, const struct mem_record *r)
 	w->missing.marks += r->kind == MEM_MARK;
 	w->missing.coroutines += r->kind == MEM_CORO && !mem_is_repeated(r);
 	w->missing.gaps += r->kind == MEM_GAP;
+	w->missing.allocations += r->kind == MEM_ALLOC;
 	if (r->kind == MEM_GAP)
 		*(r->cause < CRAY_GAP_SAMPLED ? &w->missing.lost
 					      : &w->missing.left_out) += r->value;
@@ -183,6 +184,10 @@ static bool pack_record(struct mem_writer *w, const struct mem_record *r)
 		return cray_pack_mark(p, r->value, r->name, r->name_size);
 	case MEM_CORO:
 		return cray_pack_coroutine(p, r->value, r->cause, r->name, r->name_size);
+	case MEM_ALLOC:
+		return cray_pack_alloc(p, ticket, r->pc, r->address, r->value, r->stack);
+	case MEM_FREE:
+		return cray_pack_free(p, ticket, r->pc, r->address);
 	default:
 		return cray_pack_gap(p, r->cause, r->value);
 	}
@@ -214,7 +219,9 @@ static void put_number(struct mem_writer *w, uint16_t key, uint64_t number)
 static void put_all_facts(struct mem_writer *w)
 {
 	const struct mem_facts *facts = w->facts;
-	size_t i;
+	const uint64_t *frames;
+	uint32_t number;
+	size_t i, nr;
 
 	put_number(w, CRAY_FACT_PID, facts->pid);
 	put_number(w, CRAY_FACT_PARENT, facts->parent);
@@ -231,6 +238,8 @@ static void put_all_facts(struct mem_writer *w)
 		put_text(w, CRAY_FACT_NOTE, facts->notes[i]);
 	for (i = 0; i < facts->nr_modules; i++)
 		cfile_module(&w->file, &facts->modules[i].m, facts->modules[i].path);
+	for (i = 0; (nr = stack_table_entry(&facts->stacks, i, &number, &frames)) > 0; i++)
+		cray_writer_stack(w->file.writer, number, frames, nr * sizeof(*frames));
 }
 
 static int open_container(struct mem_writer *w)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[MEM_KINDS] = { "read", "write", "add", "remove",
-						   "mark", "gap",   "coro" };
+static const char *const kind_names[MEM_KINDS] = { "read", "write", "add",   "remove", "mark",
+						   "gap",  "coro",  "alloc", "free" };
 
 const char *mem_kind_name(unsigned kind)
 {
@@ -91,14 +91,15 @@ static const char *type_at(const struct mem_select *s, uint64_t address, uint64_
 
 static bool mem_is_touched(const struct mem_select *s, const struct mem_record *r)
 {
-	uint64_t size = mem_is_access(r)     ? r->size
-			: r->kind == MEM_ADD ? (uint64_t)r->elem_size * r->elem_count
-					     : 1;
+	uint64_t size = mem_is_access(r)       ? r->size
+			: r->kind == MEM_ADD   ? (uint64_t)r->elem_size * r->elem_count
+			: r->kind == MEM_ALLOC ? r->value
+					       : 1;
 	uint64_t last = r->address + (size ? size - 1 : 0);
 
 	if (last < r->address)
 		last = UINT64_MAX;
-	return mem_is_raw(r) && last >= s->from && r->address <= s->to;
+	return mem_has_address(r) && last >= s->from && r->address <= s->to;
 }
 
 bool mem_select_wants(struct mem_select *s, const struct mem_record *r,

@@ -198,6 +198,10 @@ static int one_record(struct mem_stat *s, const struct mem_record *r)
 	}
 	if (mem_is_raw(r))
 		return mem_stat_annotation(s, r);
+	if (r->kind == MEM_ALLOC) {
+		s->allocations++;
+		s->allocated += r->value;
+	}
 	if (r->kind == MEM_GAP) {
 		if (r->cause < CRAY_GAP_SAMPLED)
 			s->lost += r->value;

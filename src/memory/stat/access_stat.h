@@ -45,6 +45,7 @@ struct mem_stat {
 	uint64_t lost, left_out;
 	uint64_t straddles;
 	uint64_t resumes, in_coroutines; /* of coroutines; accesses in them */
+	uint64_t allocations, allocated; /* heap blocks; their bytes */
 	struct reuse_lines lines;
 	struct strides strides;
 	struct annotation_map regions;

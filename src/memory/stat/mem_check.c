@@ -97,6 +97,8 @@ static int check_event(struct mem_check *c, struct mem_check_thread *t,
 		       struct annotation_map *regions, struct mem_reader *r,
 		       const struct mem_record *rec)
 {
+	const uint64_t *frames;
+
 	switch (rec->kind) {
 	case MEM_ADD:
 		c->by_tag[rec->tag]++;
@@ -112,6 +114,14 @@ static int check_event(struct mem_check *c, struct mem_check_thread *t,
 		return 0;
 	case MEM_CORO:
 		c->resumes += (rec->cause & CRAY_CORO_CAUSE) == CRAY_CORO_RESUMED;
+		return 0;
+	case MEM_ALLOC:
+		c->allocations++;
+		c->allocated = mem_check_add_capped(c->allocated, rec->value);
+		c->with_stack += mem_reader_stack(r, rec->stack, &frames) != 0;
+		return 0;
+	case MEM_FREE:
+		c->releases++;
 		return 0;
 	default:
 		c->gaps++;
