@@ -66,6 +66,7 @@ static void check_print_kinds(struct printer *p, const struct mem_check *c)
 	check_print_line(p, "coroutine_resumes", "resumes of coroutines", c->resumes);
 	check_print_line(p, "allocations", "blocks allocated", c->allocations);
 	check_print_line(p, "frees", "blocks freed", c->releases);
+	check_print_line(p, "calls", "function entries", c->calls);
 	print_count(p, "bytes_allocated", NULL, c->allocated);
 	print_count(p, "allocations_with_stack", NULL, c->with_stack);
 	print_count(p, "gaps", NULL, c->gaps);

@@ -50,7 +50,8 @@ static void convert_tell_count(const char *what, uint64_t nr)
 static void convert_tell_missing(const struct mem_convert_options *q,
 				 const struct sidecar_missing *m)
 {
-	if (q->quiet || !(m->pcs | m->attrs | m->marks | m->gaps | m->coroutines | m->allocations))
+	if (q->quiet ||
+	    !(m->pcs | m->attrs | m->marks | m->gaps | m->coroutines | m->allocations | m->calls))
 		return;
 	fputs("raw has no place for these:\n", stderr);
 	convert_tell_count("code addresses of accesses", m->pcs);
@@ -58,6 +59,7 @@ static void convert_tell_missing(const struct mem_convert_options *q,
 	convert_tell_count("marks", m->marks);
 	convert_tell_count("changes of the running coroutine", m->coroutines);
 	convert_tell_count("allocations", m->allocations);
+	convert_tell_count("function entries", m->calls);
 	convert_tell_count("gaps", m->gaps);
 	convert_tell_count("  lost in them", m->lost);
 	convert_tell_count("  left out on purpose in them", m->left_out);

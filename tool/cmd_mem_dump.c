@@ -183,6 +183,18 @@ static void dump_text_row(const struct dump_row *row)
 	case MEM_FREE:
 		text_heap(row);
 		break;
+	case MEM_ENTER:
+		fputs(r->cause ? "     repeated" : "    ", stdout);
+		dump_code(row->facts, r->pc);
+		fputs(" from", stdout);
+		dump_code(row->facts, r->value);
+		break;
+	case MEM_EXIT:
+		if (r->value)
+			printf("     %llu", (unsigned long long)r->value);
+		else
+			fputs("     repeated all", stdout);
+		break;
 	default:
 		if (r->value)
 			printf("     %llu accesses are missing: %s", (unsigned long long)r->value,
@@ -217,7 +229,7 @@ static void dump_csv_row(const struct dump_row *row, bool guard)
 	       mem_is_access(r) ? r->size : 0,
 	       (unsigned long long)(mem_has_address(r) ? r->address : 0), !!(r->tag & CRAY_ATOMIC),
 	       !!(r->tag & CRAY_UNALIGNED), mem_is_access(r) ? r->attr : 0,
-	       (unsigned long long)(mem_has_address(r) ? r->pc : 0));
+	       (unsigned long long)(mem_has_address(r) || r->kind == MEM_ENTER ? r->pc : 0));
 	if (r->kind == MEM_ADD)
 		printf("%u,%u,,", r->elem_size, r->elem_count);
 	else if (!mem_is_raw(r))
@@ -294,6 +306,18 @@ static void json_alloc(struct json_writer *w, const struct dump_row *row)
 	jw_array_end(w);
 }
 
+static void json_call(struct json_writer *w, const struct mem_record *r)
+{
+	if (r->kind == MEM_ENTER) {
+		json_hex(w, "function", r->pc);
+		json_hex(w, "call_site", r->value);
+	} else {
+		jw_field_u64(w, "functions", r->value);
+	}
+	if (mem_is_repeated(r))
+		jw_field_bool(w, "repeated", true);
+}
+
 static void dump_json_row(struct dump *d, const struct dump_row *row)
 {
 	const struct mem_record *r = row->r;
@@ -330,6 +354,8 @@ static void dump_json_row(struct dump *d, const struct dump_row *row)
 		json_coroutine(w, r);
 	if (r->kind == MEM_ALLOC)
 		json_alloc(w, row);
+	if (r->kind == MEM_ENTER || r->kind == MEM_EXIT)
+		json_call(w, r);
 	jw_object_end(w);
 	jw_newline(w);
 }
@@ -406,14 +432,15 @@ static int dump_trace(struct dump *d)
 static bool parse_kinds(void *select, const struct opt_use *use)
 {
 	return mem_select_kinds(select, use->value) ||
-	       opt_invalid(use, "a list of read, write, add, remove, mark, gap, coro, alloc, free");
+	       opt_invalid(use, "a list of read, write, add, remove, mark, gap, coro, alloc, free, "
+				"enter, exit");
 }
 
 static const struct opt options[] = {
 	{ 't', "thread", "ID", "only this thread",
 	  OPT_NUMBER(struct dump, select.thread_id, 0, ~0ull),
 	  OPT_GIVEN(struct dump, select.by_thread) },
-	{ 'k', "kind", "LIST", "only: read,write,add,remove,mark,gap,coro,alloc,free",
+	{ 'k', "kind", "LIST", "only read,write,add,remove,mark,gap,coro,alloc,free,enter,exit",
 	  OPT_CALL(struct dump, select, parse_kinds) },
 	{ 'r', "range", "RANGE", "only this address range: 0x1000-0x1fff, 0x1000+64, 0x1000",
 	  OPT_CALL(struct dump, select, mem_parse_range) },

@@ -53,12 +53,13 @@ struct crt_thread {
 	uint32_t open;     /* 1: it has an open chunk */
 	uint32_t resting;  /* 1: between bursts */
 	uint32_t period_begun;
-	uint32_t generation; /* of the session whose slot it has */
-	uint32_t tries;      /* accesses until the next search for a free slot */
-	uint32_t freed;      /* crw_header.freed before its last search for a slot */
-	uint32_t refused;    /* 1: it was counted in crw_header.refused, and waits no more */
-	uint32_t ending;     /* calls of the thread-exit hook */
-	uint32_t stamp_due;  /* 1: the stream lacks which coroutine runs: coroutine_stamp.h */
+	uint32_t generation;  /* of the session whose slot it has */
+	uint32_t tries;       /* accesses until the next search for a free slot */
+	uint32_t freed;       /* crw_header.freed before its last search for a slot */
+	uint32_t refused;     /* 1: it was counted in crw_header.refused, and waits no more */
+	uint32_t ending;      /* calls of the thread-exit hook */
+	uint32_t calls_known; /* 1: the stream has the functions that the thread is in */
+	uint32_t stamp_due;   /* 1: the stream lacks which coroutine runs: coroutine_stamp.h */
 	struct crt_coroutine *running; /* NULL: none */
 	uint64_t running_id;           /* of it */
 };

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define CRAY_MAJOR 1
-#define CRAY_MINOR 2 /* 1: CRAY_EV_CORO; 2: CRAY_EV_ALLOC and _FREE, CRAY_STACKS */
+#define CRAY_MINOR 2 /* 1: CRAY_EV_CORO; 2: CRAY_EV_ALLOC to _EXIT, CRAY_STACKS */
 
 /*
  * No raw trace starts with these bytes: a first byte of 0x89 would be a record of kind 9.  The
@@ -260,6 +260,8 @@ enum {
 	CRAY_EV_CORO = 7,   /* id, how, text */
 	CRAY_EV_ALLOC = 8,  /* ticket?, pc, address, bytes, stack */
 	CRAY_EV_FREE = 9,   /* ticket?, pc, address */
+	CRAY_EV_ENTER = 10, /* function, call site */
+	CRAY_EV_EXIT = 11,  /* functions left */
 };
 
 /*

@@ -23,6 +23,7 @@ struct crt_options {
 	uint64_t ring_size;     /* keep the newest bytes of blocks, up to this; 0: all */
 	uint64_t burst, period; /* record @burst of each @period accesses; 0: all */
 	bool heap;              /* record blocks of the heap */
+	bool stacks;            /* record function entries and exits */
 	uint64_t lines;         /* record one of @lines cache lines, whole; 0: all */
 	uint64_t buffer;        /* bytes per thread */
 	uint32_t nr_regions;

@@ -34,6 +34,8 @@ void cray_pack_begin(struct cray_pack *p, uint32_t thread, uint64_t order, uint6
 	p->nr_accesses = p->nr_events = p->nr_annotations = p->nr_sites = 0;
 	p->events_used = p->sites_used = 0;
 	p->names.nr = p->names.known = p->coroutines.nr = p->coroutines.known = 0;
+	p->calls.nr = p->calls.known = 0;
+	p->calls.function = p->calls.site = 0;
 	p->event_pc = p->event_address = p->heap_pc = p->heap_address = 0;
 	__builtin_memset(p->hash, 0, sizeof(p->hash));
 }
@@ -347,6 +349,66 @@ bool cray_pack_free(struct cray_pack *p, uint64_t ticket, uint64_t pc, uint64_t 
 		return false;
 	event_end(p, CRAY_EV_FREE, body, (size_t)(at - body), NULL, 0);
 	return true;
+}
+
+/* The table entry of a call, or a free one; NULL: it is not there and the table is full. */
+static struct cray_pack_call *pack_call_find(struct cray_pack_calls *calls, uint64_t function,
+					     uint64_t site)
+{
+	uint64_t hash = (function * 31 + site) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
+	uint32_t i = (uint32_t)hash % CRAY_PACK_CALLS;
+
+	if (!calls->known)
+		__builtin_memset(calls->entry, 0, sizeof(calls->entry));
+	for (; calls->entry[i].number != 0; i = (i + 1) % CRAY_PACK_CALLS) {
+		struct cray_pack_call *c = &calls->entry[i];
+
+		if (c->function == function && c->site == site)
+			return c;
+	}
+	return calls->known < CRAY_PACK_CALLS / 2 ? &calls->entry[i] : NULL;
+}
+
+bool cray_pack_enter(struct cray_pack *p, uint64_t function, uint64_t site, bool repeated)
+{
+	struct cray_pack_calls *calls = &p->calls;
+	struct cray_pack_call *c;
+	uint8_t body[EVENT_MAX], *at;
+
+	if (!event_begin(p, 0))
+		return false;
+	c = pack_call_find(calls, function, site);
+	at = cray_varint(body, (uint64_t)(c ? c->number : 0) << 1 | repeated);
+	if (!c || !c->number) {
+		at = cray_varint(at, cray_zigzag(function - calls->function));
+		at = cray_varint(at, cray_zigzag(site - calls->site));
+		calls->function = function;
+		calls->site = site;
+		calls->nr++;
+		if (c) {
+			*c = (struct cray_pack_call){ function, site, calls->nr };
+			calls->known++;
+		}
+	}
+	event_end(p, CRAY_EV_ENTER, body, (size_t)(at - body), NULL, 0);
+	return true;
+}
+
+bool cray_pack_exit(struct cray_pack *p, uint64_t nr)
+{
+	uint8_t body[16];
+
+	if (!event_begin(p, 0))
+		return false;
+	event_end(p, CRAY_EV_EXIT, body, nr == 1 ? 0 : (size_t)(cray_varint(body, nr) - body), NULL,
+		  0);
+	return true;
+}
+
+bool cray_pack_fits_calls(const struct cray_pack *p, uint32_t nr)
+{
+	return p->nr_accesses + p->nr_events + nr <= CRAY_PACK_RECORDS &&
+	       p->events_used + nr * 40u + EVENT_MAX <= CRAY_PACK_EVENTS;
 }
 
 static uint8_t *pack_stream(uint8_t *out, const uint8_t *from, size_t size)

@@ -44,6 +44,7 @@
 #define CRAY_PACK_SITES   4096u
 #define CRAY_PACK_HASH    16384u /* hash table of sites; a power of two */
 #define CRAY_PACK_EVENTS  (256u << 10)
+#define CRAY_PACK_CALLS   4096u /* calls in the table; other calls are stored again each time */
 #define CRAY_PACK_NAMES   1024u /* names in the table; other names are stored again each time */
 
 /* Size of the output buffer of cray_pack_finish(). */
@@ -76,6 +77,18 @@ struct cray_pack_names {
 	struct cray_pack_name entry[CRAY_PACK_NAMES];
 };
 
+/* The functions entered in a block, with their call sites. */
+struct cray_pack_call {
+	uint64_t function, site;
+	uint32_t number; /* 0: free */
+};
+
+struct cray_pack_calls {
+	uint32_t nr, known;      /* stored; of these, in the table */
+	uint64_t function, site; /* of the last one stored */
+	struct cray_pack_call entry[CRAY_PACK_CALLS];
+};
+
 struct cray_pack {
 	/* Fields that every access uses. */
 	struct cray_pack_site *here;
@@ -93,6 +106,7 @@ struct cray_pack {
 	struct cray_pack_site sites[CRAY_PACK_SITES];
 	uint16_t hash[CRAY_PACK_HASH]; /* site + 1; 0: free */
 	struct cray_pack_names names, coroutines;
+	struct cray_pack_calls calls;
 	uint8_t events[CRAY_PACK_EVENTS];
 	uint8_t site_bytes[CRAY_PACK_SITES * 13u];
 	uint8_t symbols[CRAY_PACK_RECORDS * 3u];
@@ -231,6 +245,16 @@ bool cray_pack_coroutine(struct cray_pack *p, uint64_t id, uint32_t how, const c
 bool cray_pack_alloc(struct cray_pack *p, uint64_t ticket, uint64_t pc, uint64_t address,
 		     uint64_t size, uint32_t stack);
 bool cray_pack_free(struct cray_pack *p, uint64_t ticket, uint64_t pc, uint64_t address);
+
+/*
+ * The thread enters @function (an address in it), which returns to @site.  @repeated: it did so
+ * before.
+ */
+bool cray_pack_enter(struct cray_pack *p, uint64_t function, uint64_t site, bool repeated);
+/* The thread leaves @nr functions; 0: the functions that it is in follow as repeated entries. */
+bool cray_pack_exit(struct cray_pack *p, uint64_t nr);
+/* True if @nr of these events fit in any case. */
+bool cray_pack_fits_calls(const struct cray_pack *p, uint32_t nr);
 
 /*
  * Write the block's uncompressed payload to @plain, which has CRAY_PACK_PLAIN_MAX bytes, and its

@@ -358,6 +358,7 @@ static void recorder_drop_slotless(struct crt_thread *t)
 static void recorder_drop(struct crt_thread *t)
 {
 	t->lost++;
+	t->calls_known = 0;
 	t->cur = CRT_OVER;
 	if (t->slot)
 		__atomic_fetch_add(&t->slot->lost_full, 1, __ATOMIC_RELAXED);

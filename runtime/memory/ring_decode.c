@@ -132,11 +132,12 @@ static bool ring_decode_coroutine(struct crw_feed *f, struct cray_pack *p, uint6
 	return true;
 }
 
-void crw_feed_coroutine(const struct crw_feed *f, struct cray_pack *p)
+void crw_feed_repeat(const struct crw_feed *f, struct cray_pack *p)
 {
 	if (f->coroutine_how)
 		cray_pack_coroutine(p, f->coroutine, f->coroutine_how, f->coroutine_text,
 				    f->coroutine_size);
+	crw_calls_repeat(&f->calls, p);
 }
 
 /*
@@ -210,6 +211,10 @@ static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct c
 		if (size < 8)
 			return ~0u;
 		if (!ring_decode_coroutine(f, p, u.w0, pc, bytes, size))
+			return 0;
+		break;
+	case CRW_CALLS:
+		if (!crw_calls_whole(&f->calls, p, bytes, size))
 			return 0;
 		break;
 	default: /* CRW_MODULE, CRW_FACT, CRW_STACK */
@@ -311,6 +316,9 @@ static uint32_t ring_decode_closer(struct crw_feed *f, struct cray_pack *p,
 		return ring_decode_gap(f, p, ring_decode_clip(u.w1 & CRW_LOW), u.w0);
 	case CRW_WEIGHT:
 		return ring_decode_weight(f, p, u.w0);
+	case CRW_ENTER:
+	case CRW_LEAVE:
+		return crw_calls_unit(&f->calls, p, &u);
 	case CRW_ALLOC:
 	case CRW_RELEASE:
 		return ring_decode_heap(f, p, units, nr);
@@ -321,6 +329,7 @@ static uint32_t ring_decode_closer(struct crw_feed *f, struct cray_pack *p,
 	case CRW_MODULE:
 	case CRW_FACT:
 	case CRW_STACK:
+	case CRW_CALLS:
 		return long_one(f, p, units, nr);
 	default:
 		break;

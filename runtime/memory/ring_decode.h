@@ -12,6 +12,7 @@
 #ifndef RUNTIME_MEMORY_RING_DECODE_H
 #define RUNTIME_MEMORY_RING_DECODE_H
 
+#include "decode_calls.h"
 #include "pack.h"
 #include "ring_read.h"
 
@@ -37,6 +38,8 @@ struct crw_feed {
 	uint32_t coroutine_how, coroutine_size;
 	char coroutine_text[CRW_PAYLOAD_MAX];
 
+	struct crw_calls calls; /* functions that the thread is in */
+
 	/*
 	 * Called for CRW_MODULE, CRW_FACT (@w0: the key) and CRW_STACK (@w0: its number), which are
 	 * not part of blocks; may be NULL.
@@ -46,8 +49,11 @@ struct crw_feed {
 	void *context;
 };
 
-/* In an empty block, before units: repeat which coroutine runs.  Without one so far: nothing. */
-void crw_feed_coroutine(const struct crw_feed *f, struct cray_pack *p);
+/*
+ * In an empty block, before units: repeat which coroutine runs and which functions the thread is
+ * in, as far as the stream has said so.
+ */
+void crw_feed_repeat(const struct crw_feed *f, struct cray_pack *p);
 
 /* Pass units of @run to @p.  Returns how many are done; fewer than run->nr: finish the block. */
 uint32_t crw_feed(struct crw_feed *f, struct cray_pack *p, const struct crw_taken *run);

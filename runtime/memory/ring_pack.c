@@ -62,7 +62,7 @@ bool crw_job_pack(struct crw_job *job, struct cray_pack *p)
 	cray_pack_begin(p, job->thread, feed->order, feed->time_ns);
 	cray_pack_weight(p, feed->weight_256);
 	if (feed->piece_left)
-		crw_feed_coroutine(feed, p);
+		crw_feed_repeat(feed, p);
 	crw_feed(feed, p, &run); /* the rest of a range that did not fit into the last block */
 	if (feed->piece_left)
 		return true;
@@ -72,7 +72,7 @@ bool crw_job_pack(struct crw_job *job, struct cray_pack *p)
 			return true;
 		}
 		if (cray_pack_empty(p))
-			crw_feed_coroutine(feed, p);
+			crw_feed_repeat(feed, p);
 		used = crw_feed(feed, p, &run);
 		crw_give_back(job->region, &job->view, &job->cursor, used);
 		if (used < run.nr || feed->piece_left)

@@ -59,7 +59,8 @@ static bool ring_read_geometry(const struct crw_geometry *g, struct crw_header *
 	h->on_full = g->on_full;
 	h->consumer_pid = g->consumer_pid;
 	h->start_ns = g->start_ns;
-	h->features = CRW_FEATURE_CORO | CRW_FEATURE_HEAP;
+	h->features = CRW_FEATURE_CORO | CRW_FEATURE_HEAP | CRW_FEATURE_CALL;
+	h->wants = g->wants;
 	ring_read_places(h);
 	return true;
 }

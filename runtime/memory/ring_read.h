@@ -39,6 +39,7 @@ struct crw_geometry {
 	uint32_t chunk_size;
 	uint32_t on_full;
 	uint32_t consumer_pid;
+	uint32_t wants; /* CRW_WANT_* */
 	uint64_t start_ns;
 };
 

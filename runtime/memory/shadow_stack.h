@@ -18,8 +18,9 @@
 #include <stdint.h>
 
 #include "access_record.h"
+#include "trace_session.h"
 
-#define CRT_FRAMES 512u /* a power of two */
+#define CRT_FRAMES 4096u /* a power of two; pages in use take memory */
 
 struct crt_frame {
 	uint64_t caller;   /* return address into the calling function */
@@ -51,6 +52,9 @@ void crt_calls_end(void) __attribute__((visibility("hidden")));
 uint32_t crt_calls_copy(uint64_t at, uint64_t *out, uint32_t max)
 	__attribute__((visibility("hidden")));
 
+/* call_record.c: record a CRW_ENTER or CRW_LEAVE unit. */
+void crt_calls_record(uint64_t w0, uint64_t w1) __attribute__((visibility("hidden")));
+
 static inline struct crt_frame *crt_calls_frame(const struct crt_calls *c, uint64_t number)
 {
 	return &c->frames[number & (CRT_FRAMES - 1)];
@@ -59,6 +63,14 @@ static inline struct crt_frame *crt_calls_frame(const struct crt_calls *c, uint6
 static inline bool crt_calls_has_top(const struct crt_calls *c)
 {
 	return c->depth > c->floor;
+}
+
+/* The innermost @nr functions are left. */
+static inline void crt_calls_drop(struct crt_calls *c, uint64_t nr)
+{
+	c->depth -= nr;
+	if (crt_session.calls)
+		crt_calls_record(nr, CRW_W1(CRW_LEAVE, 1));
 }
 
 /* A function is entered; @at is the frame address of its entry hook. */
@@ -70,13 +82,15 @@ static inline void crt_calls_push(uint64_t caller, uint64_t function, uint64_t a
 	if (__builtin_expect(!c->frames, 0) && !crt_calls_begin())
 		return;
 	while (crt_calls_has_top(c) && crt_calls_frame(c, c->depth - 1)->at <= at)
-		c->depth--;
+		crt_calls_drop(c, 1);
 	f = crt_calls_frame(c, c->depth++);
 	f->caller = caller;
 	f->function = function;
 	f->at = at;
 	if (__builtin_expect(c->depth - c->floor > CRT_FRAMES, 0))
 		c->floor = c->depth - CRT_FRAMES;
+	if (crt_session.calls)
+		crt_calls_record(caller, CRW_W1(CRW_ENTER, function));
 }
 
 /* True if @pc is probably in the function whose entry hook returns to @function. */
@@ -100,14 +114,19 @@ static inline void crt_calls_pop(uint64_t pc, uint64_t at)
 	if (!c->frames)
 		return;
 	while (crt_calls_has_top(c) && (top = crt_calls_frame(c, c->depth - 1))->at < at) {
-		c->depth--;
+		crt_calls_drop(c, 1);
 		if (top->caller == pc)
 			return;
 	}
-	if (!crt_calls_has_top(c))
+	if (!crt_calls_has_top(c)) {
+		if (!c->floor)
+			return;
+		c->floor--; /* a frame that deep recursion has overwritten */
+		crt_calls_drop(c, 1);
 		return;
+	}
 	if (top->at == at || crt_calls_is_inside(pc, top->function))
-		c->depth--;
+		crt_calls_drop(c, 1);
 }
 
 #endif

@@ -170,7 +170,10 @@ static void session_begin(bool child)
 			return;
 	}
 	s->coroutines = (s->region.header->features & CRW_FEATURE_CORO) != 0;
-	s->heap = s->options.heap && (s->region.header->features & CRW_FEATURE_HEAP) != 0;
+	s->heap = s->options.heap && (s->region.header->features & CRW_FEATURE_HEAP) != 0 &&
+		  !(s->region.header->wants & CRW_WANT_NO_HEAP);
+	s->calls = (s->options.stacks || (s->region.header->wants & CRW_WANT_CALLS)) &&
+		   (s->region.header->features & CRW_FEATURE_CALL) != 0;
 	if (!trace_session_enter())
 		return;
 	__atomic_store_n(&crt_state.session, 1, __ATOMIC_RELAXED);

@@ -27,6 +27,7 @@ struct crt_session {
 	uint32_t silent;      /* 1: the consumer's end was reported */
 	uint32_t coroutines;  /* 1: the consumer knows CRW_CORO */
 	uint32_t heap;        /* 1: blocks of the heap are recorded */
+	uint32_t calls;       /* 1: function entries and exits are recorded */
 	uint64_t live_size;   /* bytes mapped at region.base */
 	char live_path[128];  /* the region's file if this process created it; else empty */
 };

@@ -94,6 +94,11 @@ enum { CRW_BLOCK = 0, CRW_DROP = 1 }; /* crw_header.on_full */
 /* crw_header.features */
 #define CRW_FEATURE_CORO 1u /* CRW_CORO units */
 #define CRW_FEATURE_HEAP 2u /* CRW_ALLOC, CRW_RELEASE, CRW_STACK units */
+#define CRW_FEATURE_CALL 4u /* CRW_ENTER, CRW_LEAVE, CRW_CALLS units */
+
+/* crw_header.wants */
+#define CRW_WANT_CALLS   1u /* record function entries and exits */
+#define CRW_WANT_NO_HEAP 2u /* do not record blocks of the heap */
 
 struct crw_header {
 	uint64_t magic;   /* [shared] CRW_MAGIC, stored last (mem-G) */
@@ -111,7 +116,8 @@ struct crw_header {
 	uint32_t consumer_pid; /* 0: the consumer is the program itself */
 	uint64_t start_ns;     /* CLOCK_MONOTONIC */
 	uint32_t features;     /* CRW_FEATURE_*: units that the consumer knows */
-	uint8_t reserved[44];
+	uint32_t wants;        /* CRW_WANT_*: what programs record */
+	uint8_t reserved[40];
 
 	/* A separate cache line: written at run time. */
 	uint32_t asleep;       /* [shared] consumer: about to wait for the bell (mem-C) */
@@ -224,14 +230,19 @@ enum {
 		13), /* w0: address that is freed; low: pc; then TICKET if it has one */
 	CRW_TICKET = CRW_CTL(14), /* w0: order of the ALLOC or RELEASE before it; low: 1 */
 	CRW_AMOUNT = CRW_CTL(15), /* w0: bytes allocated; low: number of the stack, 0: unknown */
-	CRW_STACK = CRW_CTL(16),  /* w0: number of a stack; low: 1; P: its code addresses */
+	CRW_ENTER = CRW_CTL(
+		17), /* w0: return address into the caller; low: address in the function */
+	CRW_LEAVE = CRW_CTL(18), /* w0: functions left; low: 1 */
+	CRW_CALLS = CRW_CTL(19), /* w0: 0; low: 1; P: all functions that the thread is in */
+	CRW_STACK = CRW_CTL(16), /* w0: number of a stack; low: 1; P: its code addresses */
 };
 
 /*
  * w0 of a payload's first DATA unit is its length in bytes; the bytes follow in further DATA
  * units, the last one padded with zeros.  ADD: u64 order, u64 element size, u64 count, then the
  * name up to the end.  REMOVE: u64 order.  CORO: u64 how (CRAY_CORO_*), then the text up to the
- * end.  STACK: u64 each, innermost first.  A payload has at most CRW_PAYLOAD_MAX bytes.
+ * end.  STACK: u64 each, innermost first.  CALLS: u64 w0 and u64
+ * low as in ENTER, outermost first.  A payload has at most CRW_PAYLOAD_MAX bytes.
  */
 #define CRW_PAYLOAD_MAX        2048u
 #define CRW_NAME_MAX           (CRW_PAYLOAD_MAX - 24u)
@@ -256,6 +267,7 @@ CRW_FIELD(crw_header, size, 56, 8);
 CRW_FIELD(crw_header, on_full, 64, 4);
 CRW_FIELD(crw_header, consumer_pid, 68, 4);
 CRW_FIELD(crw_header, features, 80, 4);
+CRW_FIELD(crw_header, wants, 84, 4);
 CRW_FIELD(crw_header, asleep, 128, 4);
 CRW_FIELD(crw_header, bell, 132, 4);
 CRW_FIELD(crw_header, closed, 136, 4);

@@ -86,6 +86,12 @@ static inline void traces_record(uint64_t seed, uint64_t n, struct mem_record *r
 		r->pc = 0x700000 + traces_random(&s) % 64;
 		r->value = r->kind == MEM_ALLOC ? traces_random(&s) % 10000 : 0;
 		r->stack = r->kind == MEM_ALLOC ? (uint32_t)(traces_random(&s) % 5) : 0;
+	} else if (what < 995 && traces_random(&s) % 2) {
+		r->kind = traces_random(&s) % 2 ? MEM_ENTER : MEM_EXIT;
+		r->pc = r->kind == MEM_ENTER ? 0x400000 + traces_random(&s) % 4096 * 64 : 0;
+		r->value = r->kind == MEM_ENTER ? 0x400000 + traces_random(&s) % 64
+						: traces_random(&s) % 3;
+		r->cause = r->kind == MEM_ENTER && traces_random(&s) % 4 == 0;
 	} else if (what < 995) {
 		r->kind = MEM_MARK;
 		r->value = traces_random(&s);
@@ -127,6 +133,10 @@ static inline bool traces_pack(struct cray_pack *p, const struct mem_record *r)
 		return cray_pack_alloc(p, ticket, r->pc, r->address, r->value, r->stack);
 	case MEM_FREE:
 		return cray_pack_free(p, ticket, r->pc, r->address);
+	case MEM_ENTER:
+		return cray_pack_enter(p, r->pc, r->value, r->cause != 0);
+	case MEM_EXIT:
+		return cray_pack_exit(p, r->value);
 	default:
 		return cray_pack_gap(p, r->cause, r->value);
 	}
@@ -137,7 +147,8 @@ static inline bool traces_same(const struct mem_record *a, const struct mem_reco
 {
 	if (a->kind != b->kind || a->tag != b->tag)
 		return false;
-	if (mem_has_address(a) && (a->address != b->address || a->pc != b->pc))
+	if ((mem_has_address(a) || a->kind == MEM_ENTER) &&
+	    (a->address != b->address || a->pc != b->pc))
 		return false;
 	if (mem_is_access(a))
 		return a->size == b->size && a->attr == b->attr;

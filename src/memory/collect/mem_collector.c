@@ -200,6 +200,8 @@ static int collect_begin(struct collect *c, struct err *err)
 		.chunk_size = CHUNK,
 		.on_full = config->drop ? CRW_DROP : CRW_BLOCK,
 		.consumer_pid = (uint32_t)getpid(),
+		.wants = (config->stacks ? CRW_WANT_CALLS : 0) |
+			 (config->no_heap ? CRW_WANT_NO_HEAP : 0),
 		.start_ns = c->start_ns,
 	};
 	struct launch_env env[] = { { CRW_ENV, NULL }, { NULL, NULL } };

@@ -26,6 +26,8 @@ struct collect_config {
 	int until_fd;
 	bool raw;          /* write the raw Cacheray format instead of a container */
 	bool drop;         /* on a full buffer: lose accesses (counted); else the thread waits */
+	bool stacks;       /* record function entries and exits */
+	bool no_heap;      /* do not record blocks of the heap */
 	int level;         /* zstd level; 0: no compression */
 	uint64_t max_size; /* of all files together; 0: no limit */
 	uint64_t buffer;   /* bytes per thread */

@@ -233,6 +233,10 @@ static void mem_put_record(struct mem_recover *r, uint32_t number, const struct 
 					       rec->stack);
 		else if (fits && rec->kind == MEM_FREE)
 			fits = cray_pack_free(p, ticket, rec->pc, rec->address);
+		else if (fits && rec->kind == MEM_ENTER)
+			fits = cray_pack_enter(p, rec->pc, rec->value, rec->cause != 0);
+		else if (fits && rec->kind == MEM_EXIT)
+			fits = cray_pack_exit(p, rec->value);
 		if (!fits) {
 			cfile_block(&r->file, p);
 			cray_pack_begin(p, number, ticket ? rec->order - 1 : rec->order,
@@ -240,7 +244,7 @@ static void mem_put_record(struct mem_recover *r, uint32_t number, const struct 
 			cray_pack_weight(p, rec->weight_256);
 		}
 	} while (!fits);
-	r->result->records += !mem_is_repeated(rec);
+	r->result->records += mem_is_raw(rec);
 }
 
 /*

@@ -89,7 +89,7 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 	u->fault = NULL;
 	u->nr_symbols = u->nr_sites = u->nr_records = u->nr_accesses = 0;
 	u->lost = u->left_out = 0;
-	u->names.nr = u->coroutines.nr = 0;
+	u->names.nr = u->coroutines.nr = u->calls.nr = 0;
 	u->here = NO_SITE;
 	u->before = u->event_pc = u->event_address = u->heap_pc = u->heap_address = 0;
 	u->head = *head;
@@ -120,6 +120,7 @@ void unpack_release(struct unpack *u)
 	free(u->site);
 	free(u->names.name);
 	free(u->coroutines.name);
+	free(u->calls.call);
 	memset(u, 0, sizeof(*u));
 }
 
@@ -364,6 +365,54 @@ static bool heap_event(struct unpack *u, struct unpack_stream *body, struct mem_
 	return true;
 }
 
+/* Add a call that the block stores for the first time. */
+static bool unpack_new_call(struct unpack *u, struct unpack_stream *body)
+{
+	struct unpack_calls *calls = &u->calls;
+	struct unpack_call last = { 0, 0 }, *call;
+	uint64_t function, site;
+
+	if (!unpack_svarint(body, &function) || !unpack_svarint(body, &site))
+		return unpack_set_error(u, "a call without its address");
+	if (calls->nr == calls->room) {
+		size_t more = calls->room ? calls->room * 2 : 256;
+
+		call = realloc(calls->call, more * sizeof(*call));
+		if (!call)
+			return unpack_set_error(u, "no memory for its calls");
+		calls->call = call;
+		calls->room = more;
+	}
+	if (calls->nr)
+		last = calls->call[calls->nr - 1];
+	calls->call[calls->nr++] = (struct unpack_call){ last.function + function,
+							 last.site + site };
+	return true;
+}
+
+static bool enter_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+{
+	uint64_t v;
+
+	out->kind = MEM_ENTER;
+	if (!unpack_varint(body, &v) || v >> 1 > u->calls.nr)
+		return unpack_set_error(u, "a call that it does not have");
+	if (!(v >> 1) && !unpack_new_call(u, body))
+		return false;
+	out->cause = v & 1;
+	out->pc = u->calls.call[v >> 1 ? (v >> 1) - 1 : u->calls.nr - 1].function;
+	out->value = u->calls.call[v >> 1 ? (v >> 1) - 1 : u->calls.nr - 1].site;
+	return true;
+}
+
+static bool exit_event(struct unpack *u, struct unpack_stream *body, struct mem_record *out)
+{
+	out->kind = MEM_EXIT;
+	out->value = 1;
+	return body->at == body->end || unpack_varint(body, &out->value) ||
+	       unpack_set_error(u, "an exit without its count");
+}
+
 /* Decode the next event.  *@is_record: the event is a record in *@out.  False: a fault. */
 static bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_record)
 {
@@ -401,6 +450,10 @@ static bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_reco
 		return heap_event(u, &body, out, MEM_ALLOC);
 	case CRAY_EV_FREE:
 		return heap_event(u, &body, out, MEM_FREE);
+	case CRAY_EV_ENTER:
+		return enter_event(u, &body, out);
+	case CRAY_EV_EXIT:
+		return exit_event(u, &body, out);
 	}
 	*is_record = false;
 	if (code == CRAY_EV_THREAD)

@@ -26,6 +26,15 @@ struct unpack_names {
 	size_t nr, room;
 };
 
+struct unpack_call {
+	uint64_t function, site;
+};
+
+struct unpack_calls {
+	struct unpack_call *call;
+	size_t nr, room;
+};
+
 /* A stream of bytes; `at` never passes `end`. */
 struct unpack_stream {
 	const uint8_t *at, *end;
@@ -43,6 +52,7 @@ struct unpack {
 	uint32_t thread, weight_256;
 	bool many_threads;
 	struct unpack_names names, coroutines; /* with numbers of their own */
+	struct unpack_calls calls;
 	struct cray_block head;
 	const char *fault; /* description of the fault; NULL: none */
 };

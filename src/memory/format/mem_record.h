@@ -23,8 +23,11 @@ enum mem_kind {
 	MEM_CORO = 6,   /* the thread runs another coroutine from here on; not in raw traces */
 	MEM_ALLOC = 7,  /* the program allocated a block; not in raw traces */
 	MEM_FREE = 8,   /* the program freed a block; not in raw traces */
+	MEM_STACK = 9,  /* not used: stacks are in a table, mem_reader_stack() */
+	MEM_ENTER = 10, /* the thread enters a function; not in raw traces */
+	MEM_EXIT = 11,  /* the thread leaves functions; not in raw traces */
 };
-#define MEM_KINDS 9
+#define MEM_KINDS 12
 
 struct mem_record {
 	uint8_t kind;    /* enum mem_kind */
@@ -37,9 +40,11 @@ struct mem_record {
 	uint64_t order;   /* number of annotations, docs/memory-format.md; 0 in raw traces */
 	uint64_t time_ns; /* 0: not known */
 	uint64_t value;   /* gap: number of missing records; mark: its value; coroutine: its id;
-			   * allocation: bytes */
+			   * allocation: bytes; enter: return address into the caller;
+			   * exit: number of functions, 0: all of which the trace knows */
 	uint32_t elem_size, elem_count; /* MEM_ADD */
-	uint32_t cause;                 /* gap: CRAY_GAP_*; coroutine: CRAY_CORO_* */
+	uint32_t cause;                 /* gap: CRAY_GAP_*; coroutine: CRAY_CORO_*;
+					 * enter: 1 if repeated */
 	uint32_t weight_256;            /* accesses that an access stands for, in 1/256 */
 	const char *name;               /* MEM_ADD: the type; mark, coroutine: the text.  No NUL */
 	uint32_t name_size;
@@ -61,10 +66,15 @@ static inline bool mem_is_access(const struct mem_record *r)
 	return r->kind <= MEM_WRITE;
 }
 
-/* True if it only repeats, at the start of a block, which coroutine runs. */
+/*
+ * True if it only repeats, at the start of a block, which coroutine runs or which functions the
+ * thread is in: a MEM_EXIT of all, then MEM_ENTER, outermost first.
+ */
 static inline bool mem_is_repeated(const struct mem_record *r)
 {
-	return r->kind == MEM_CORO && (r->cause & CRAY_CORO_CAUSE) == CRAY_CORO_CONTINUED;
+	if (r->kind == MEM_CORO)
+		return (r->cause & CRAY_CORO_CAUSE) == CRAY_CORO_CONTINUED;
+	return (r->kind == MEM_ENTER && r->cause) || (r->kind == MEM_EXIT && !r->value);
 }
 
 /* True if it has an address: an access, an annotation, an allocation or its end. */

@@ -82,6 +82,7 @@ static int put_raw(struct mem_writer *w, const struct mem_record *r)
 	w->missing.coroutines += r->kind == MEM_CORO && !mem_is_repeated(r);
 	w->missing.gaps += r->kind == MEM_GAP;
 	w->missing.allocations += r->kind == MEM_ALLOC;
+	w->missing.calls += r->kind == MEM_ENTER && !r->cause;
 	if (r->kind == MEM_GAP)
 		*(r->cause < CRAY_GAP_SAMPLED ? &w->missing.lost
 					      : &w->missing.left_out) += r->value;
@@ -188,6 +189,10 @@ static bool pack_record(struct mem_writer *w, const struct mem_record *r)
 		return cray_pack_alloc(p, ticket, r->pc, r->address, r->value, r->stack);
 	case MEM_FREE:
 		return cray_pack_free(p, ticket, r->pc, r->address);
+	case MEM_ENTER:
+		return cray_pack_enter(p, r->pc, r->value, r->cause != 0);
+	case MEM_EXIT:
+		return cray_pack_exit(p, r->value);
 	default:
 		return cray_pack_gap(p, r->cause, r->value);
 	}

@@ -363,6 +363,7 @@ static void write_missing(struct json_writer *w, const struct sidecar_missing *m
 	jw_field_u64(w, "marks", m->marks);
 	jw_field_u64(w, "coroutines", m->coroutines);
 	jw_field_u64(w, "allocations", m->allocations);
+	jw_field_u64(w, "calls", m->calls);
 	jw_field_u64(w, "gaps", m->gaps);
 	jw_field_u64(w, "lost_in_gaps", m->lost);
 	jw_field_u64(w, "left_out_in_gaps", m->left_out);

@@ -17,7 +17,7 @@ void sidecar_read(const char *path, struct mem_facts *facts, struct mem_faults *
 struct sidecar_missing {
 	uint64_t pcs, attrs, marks, gaps; /* accesses with a pc, with attributes; marks; gaps */
 	uint64_t coroutines;              /* changes of the coroutine that a thread runs */
-	uint64_t allocations;             /* blocks allocated */
+	uint64_t allocations, calls;      /* blocks allocated; functions entered */
 	uint64_t lost, left_out;          /* sums of the gaps */
 };
 int sidecar_write(const char *path, const struct mem_facts *facts,

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[MEM_KINDS] = { "read", "write", "add",   "remove", "mark",
-						   "gap",  "coro",  "alloc", "free" };
+static const char *const kind_names[MEM_KINDS] = { "read", "write", "add",   "remove",
+						   "mark", "gap",   "coro",  "alloc",
+						   "free", "stack", "enter", "exit" };
 
 const char *mem_kind_name(unsigned kind)
 {

@@ -123,6 +123,11 @@ static int check_event(struct mem_check *c, struct mem_check_thread *t,
 	case MEM_FREE:
 		c->releases++;
 		return 0;
+	case MEM_ENTER:
+		c->calls += !rec->cause;
+		return 0;
+	case MEM_EXIT:
+		return 0;
 	default:
 		c->gaps++;
 		c->lost_unknown |= rec->value == 0;

@@ -27,6 +27,7 @@ struct mem_check {
 	uint64_t resumes;               /* of coroutines */
 	uint64_t allocations, releases; /* of heap blocks */
 	uint64_t allocated;             /* bytes */
+	uint64_t calls;                 /* functions entered */
 	uint64_t with_stack;            /* allocations whose call stack is known */
 	uint64_t gaps, lost, left_out;  /* gap events; losses in gaps and outside of them */
 	uint64_t by_cause[MEM_CAUSES];
