@@ -50,6 +50,13 @@ void mem_sim_print_blame(struct printer *p, const struct mem_sim_result *r);
 void mem_sim_print_counts(struct printer *p, const struct mem_sim_result *r,
 			  const struct blame_counts *n);
 
+/* The head of a table of such rows, in text only. */
+void mem_sim_print_head(struct printer *p, const struct mem_sim_result *r, const char *what);
+
+/* Misses by allocation site of the heap (nothing in text if the trace has none), by function. */
+void mem_sim_print_allocations(struct printer *p, const struct mem_sim_result *r);
+void mem_sim_print_functions(struct printer *p, const struct mem_sim_result *r);
+
 /* Misses by kind of coroutine and await site; nothing in text if the trace has no coroutines. */
 void mem_sim_print_coroutines(struct printer *p, const struct mem_sim_result *r);
 
@@ -76,7 +83,8 @@ void mem_sim_page_data(struct printer *p, const struct mem_sim_result *r,
 bool mem_sim_page_has_field(const struct mem_sim_result *r, const struct blame_owner *o,
 			    uint32_t field);
 
-/* The rows of mem_sim_blame_csv() about coroutines. */
+/* The rows of mem_sim_blame_csv() about allocation sites and functions, and about coroutines. */
+void mem_sim_csv_allocations(const struct mem_sim_result *r);
 void mem_sim_csv_coroutines(const struct mem_sim_result *r);
 /* One row of that table; @more: what follows the counts. */
 void mem_sim_csv_row(const struct mem_sim_result *r, const char *by, const char *name,

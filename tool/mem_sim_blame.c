@@ -14,8 +14,7 @@ uint64_t mem_sim_whole(uint64_t in_256)
 	return in_256 / BLAME_ONE + (in_256 % BLAME_ONE >= BLAME_ONE / 2);
 }
 
-/* The head of a table, in text only. */
-static void blame_text_head(struct printer *p, const struct mem_sim_result *r, const char *what)
+void mem_sim_print_head(struct printer *p, const struct mem_sim_result *r, const char *what)
 {
 	const struct sim_config *c = sim_config_of(r->sim);
 
@@ -133,7 +132,7 @@ static void blame_print_owners(struct printer *p, const struct mem_sim_result *r
 	const struct blame_owner *list[MEM_SIM_TOP_MAX];
 	size_t nr = blame_owners(r->blame, list, r->top), i;
 
-	blame_text_head(p, r, "by type and field");
+	mem_sim_print_head(p, r, "by type and field");
 	print_list(p, "types");
 	for (i = 0; i < nr && i < r->top; i++) {
 		const struct owner *known = mem_places_owner(blame_places(r->blame),
@@ -184,7 +183,7 @@ static void blame_print_sites(struct printer *p, const struct mem_sim_result *r)
 	const struct blame_site *list[MEM_SIM_TOP_MAX];
 	size_t nr = blame_sites(r->blame, list, r->top), i;
 
-	blame_text_head(p, r, "by source line");
+	mem_sim_print_head(p, r, "by source line");
 	print_list(p, "source_lines");
 	for (i = 0; i < nr && i < r->top; i++) {
 		const struct blame_site *s = list[i];
@@ -217,6 +216,8 @@ void mem_sim_print_blame(struct printer *p, const struct mem_sim_result *r)
 		return;
 	blame_print_owners(p, r);
 	blame_print_sites(p, r);
+	mem_sim_print_functions(p, r);
+	mem_sim_print_allocations(p, r);
 	mem_sim_print_coroutines(p, r);
 	print_list(p, "problems");
 	for (i = 0; (what = blame_problem(r->blame, i)); i++) {

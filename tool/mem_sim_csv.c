@@ -111,5 +111,6 @@ void mem_sim_blame_csv(const struct mem_sim_result *r)
 			snprintf(place, sizeof(place), "0x%llx", (unsigned long long)s->pc);
 		mem_sim_csv_row(r, "line", place, s->function, &s->counts, ",");
 	}
+	mem_sim_csv_allocations(r);
 	mem_sim_csv_coroutines(r);
 }

@@ -26,6 +26,7 @@ struct blame *blame_new(const struct sim_config *config, struct err *err)
 		blame_free(b);
 		return NULL;
 	}
+	mem_places_name_sites(b->places, blame_allocation_name, b);
 	return b;
 }
 
@@ -46,6 +47,7 @@ static int add_symbols(struct blame *b, const struct mem_module *m)
 
 int blame_modules(struct blame *b, const struct mem_facts *facts)
 {
+	b->facts = facts;
 	if (b->nr_modules == facts->nr_modules)
 		return 0;
 	for (; b->nr_modules < facts->nr_modules; b->nr_modules++) {
@@ -307,6 +309,23 @@ static int count_coroutine(struct blame *b, const struct mem_record *r, uint64_t
 	return 0;
 }
 
+static int count_allocation(struct blame *b, const struct mem_record *r, uint64_t weight,
+			    const struct sim_outcome *out)
+{
+	struct heap_block block;
+	struct blame_counts *c;
+
+	if (!heap_blocks_find(mem_places_blocks(b->places), r->address, r->pc, &block))
+		return 0;
+	c = blame_allocation_counts(b, block.site);
+	if (!c)
+		return -ENOMEM;
+	count_access(c, r->kind == MEM_WRITE, weight);
+	if (out->level[0].misses)
+		count_misses(b, c, out, weight, 0, 1);
+	return 0;
+}
+
 int blame_access(struct blame *b, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct touched list[TOUCHED_MAX];
@@ -332,7 +351,7 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 	count_access(&b->total, write, weight);
 	if (out->level[0].misses)
 		count_misses(b, &b->total, out, weight, 0, 1);
-	if (count_coroutine(b, r, weight, out) < 0)
+	if (count_coroutine(b, r, weight, out) < 0 || count_allocation(b, r, weight, out) < 0)
 		return -ENOMEM;
 	if (count_site(b, r, nr ? &list[0] : NULL, weight, out) < 0)
 		return -ENOMEM;
@@ -362,6 +381,8 @@ void blame_free(struct blame *b)
 	u64map_release(&b->by_pc);
 	blame_tables_release(b);
 	blame_coroutines_release(b);
+	blame_allocations_release(b);
+	blame_functions_release(b);
 	mem_places_free(b->places);
 	types_free(b->types);
 	symbols_free(b->symbols);

@@ -6,7 +6,9 @@
 #include "base/strtab.h"
 #include "base/u64map.h"
 #include "memory/blame/blame.h"
+#include "memory/blame/blame_allocations.h"
 #include "memory/blame/blame_coroutines.h"
+#include "memory/blame/blame_functions.h"
 
 struct blame {
 	struct sim_config config;
@@ -29,11 +31,19 @@ struct blame {
 
 	struct blame_changes *changes; /* NULL: no records yet */
 
+	const struct mem_facts *facts;     /* for the call stacks of allocations */
+	struct blame_counts *alloc_counts; /* by site of heap_blocks.h */
+	uint32_t alloc_counts_size;
+
 	/* Computed on request. */
 	struct blame_owner **sorted_owners;
 	size_t nr_sorted_owners;
 	struct blame_site *lines, **sorted_lines;
 	size_t nr_lines;
+	struct blame_allocation *allocations, **sorted_allocations;
+	size_t nr_allocations;
+	struct blame_function *functions, **sorted_functions;
+	size_t nr_functions;
 };
 
 /*

@@ -31,6 +31,7 @@ static struct annotation *regions_take(struct annotation_map *r)
 
 static void regions_give_back(struct annotation_map *r, struct annotation *n)
 {
+	n->end = n->start; /* heap_blocks.c may still refer to it: it contains nothing */
 	n->left = r->spare;
 	r->spare = n;
 	r->nr--;

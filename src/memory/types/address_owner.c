@@ -50,6 +50,11 @@ struct mem_places {
 	uint32_t by_kind[OWNER_MODULE + 1]; /* 1 + owner, for the kinds before OWNER_MODULE */
 	const char *last_module;            /* the module of the last access to module data */
 	uint32_t last_module_owner;
+	struct heap_blocks blocks;
+	uint32_t *by_site; /* 1 + owner of an allocation site; 0: not needed yet */
+	uint32_t by_site_size;
+	const char *(*name_site)(void *context, const struct heap_site *site);
+	void *name_context;
 };
 
 struct mem_places *mem_places_new(struct types *types)
@@ -302,6 +307,8 @@ int mem_places_record(struct mem_places *p, const struct mem_record *r)
 	struct named *n;
 	uint32_t number;
 
+	if (r->kind == MEM_ALLOC || r->kind == MEM_FREE)
+		return heap_blocks_record(&p->blocks, r);
 	if (r->kind != MEM_ADD && r->kind != MEM_REMOVE)
 		return 0;
 	if (r->address == 0)
@@ -424,13 +431,75 @@ static int span_of_rest(struct mem_places *p, uint64_t address, struct span *s)
 	return 0;
 }
 
-static int mem_places_find_span(struct mem_places *p, uint64_t address, struct span *s)
+/* ---- blocks of the heap ----------------------------------------------------- */
+
+void mem_places_name_sites(struct mem_places *p,
+			   const char *(*name)(void *context, const struct heap_site *site),
+			   void *context)
+{
+	p->name_site = name;
+	p->name_context = context;
+}
+
+struct heap_blocks *mem_places_blocks(struct mem_places *p)
+{
+	return &p->blocks;
+}
+
+static int64_t owner_of_site(struct mem_places *p, uint32_t site)
+{
+	struct owner owner = { .kind = OWNER_SITE };
+	char identity[420];
+	int64_t number;
+
+	if (site >= p->by_site_size) {
+		uint32_t size = p->blocks.sites_size, *more;
+
+		more = realloc(p->by_site, size * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memset(more + p->by_site_size, 0, (size - p->by_site_size) * sizeof(*more));
+		p->by_site = more;
+		p->by_site_size = size;
+	}
+	if (p->by_site[site])
+		return p->by_site[site] - 1;
+	owner.name = p->name_site(p->name_context, heap_blocks_site(&p->blocks, site));
+	if (!owner.name)
+		return -ENOMEM;
+	snprintf(identity, sizeof(identity), "A%.400s", owner.name);
+	number = owner_number(p, identity, &owner);
+	if (number >= 0)
+		p->by_site[site] = (uint32_t)number + 1;
+	return number;
+}
+
+/* 1: a block is there; 0: none; -ENOMEM. */
+static int span_of_block(struct mem_places *p, uint64_t address, uint64_t pc, struct span *s)
+{
+	struct heap_block block;
+	int64_t owner;
+
+	if (!p->name_site || !heap_blocks_find(&p->blocks, address, pc, &block))
+		return 0;
+	owner = owner_of_site(p, block.site);
+	if (owner < 0)
+		return -ENOMEM;
+	*s = (struct span){ .start = block.start, .end = block.end, .owner = (uint32_t)owner };
+	return 1;
+}
+
+static int mem_places_find_span(struct mem_places *p, uint64_t address, uint64_t pc, struct span *s)
 {
 	const struct annotation *region = regions_find(&p->regions, address);
 	const struct type_variable *v;
+	int found;
 
 	if (region && region->elem_size)
 		return span_of_region(p, region, s);
+	found = span_of_block(p, address, pc, s); /* no variable is in a block */
+	if (found)
+		return found < 0 ? found : 0;
 	v = types_variable_at(p->types, address);
 	if (v && v->size && v->name)
 		return span_of_variable(p, v, s);
@@ -446,7 +515,7 @@ int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct 
 	    address < c->span.end) {
 		s = c->span;
 	} else {
-		if (mem_places_find_span(p, address, &s) < 0)
+		if (mem_places_find_span(p, address, pc, &s) < 0)
 			return -ENOMEM;
 		if (s.stride)
 			*c = (struct owner_cache){ pc, p->generation, s };
@@ -514,5 +583,7 @@ void mem_places_free(struct mem_places *p)
 	free(p->by_type);
 	free(p->inner);
 	free(p->cache);
+	free(p->by_site);
+	heap_blocks_release(&p->blocks);
 	free(p);
 }

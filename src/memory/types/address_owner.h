@@ -6,15 +6,16 @@
  *	mem_places_find(p, rec->address, rec->pc, &place);
  *	owner = mem_places_owner(p, place.owner);
  *
- * Annotations have priority, then variables, then the kind of memory.  Accesses are counted per
- * *owner*: a record type (all its objects together), a variable that is not a record, an
- * annotated type without known fields, or a kind of memory.  If records are elements of an array
- * inside another record, the owner is the element type, not the record around it.
+ * Annotations have priority, then variables, then blocks of the heap, then the kind of memory.
+ *Accesses are counted per *owner*: a record type (all its objects together), a variable that is not
+ *a record, an annotated type without known fields, or a kind of memory.  If records are elements of
+ *an array inside another record, the owner is the element type, not the record around it.
  */
 #ifndef MEMORY_TYPES_ADDRESS_OWNER_H
 #define MEMORY_TYPES_ADDRESS_OWNER_H
 
 #include "memory/format/mem_record.h"
+#include "memory/types/heap_blocks.h"
 #include "memory/types/types.h"
 
 enum owner_kind {
@@ -26,6 +27,7 @@ enum owner_kind {
 	OWNER_VARIABLE,
 	OWNER_RECORD, /* a type with fields */
 	OWNER_NAMED,  /* annotated, but without fields or debug information */
+	OWNER_SITE,   /* blocks of the heap that one place of the program allocated */
 };
 
 struct owner {
@@ -51,7 +53,19 @@ struct mem_places;
 /* The caller owns @types and must free it later than this.  NULL without memory. */
 struct mem_places *mem_places_new(struct types *types);
 
-/* Processes annotations and their removal; ignores other records.  Returns 0 or -ENOMEM. */
+/*
+ * Name the places that allocate blocks of the heap: @name returns the same text for sites of one
+ * place; the text stays valid.  Without it their blocks have the kind OWNER_HEAP.
+ */
+void mem_places_name_sites(struct mem_places *p,
+			   const char *(*name)(void *context, const struct heap_site *site),
+			   void *context);
+
+/* The blocks of the heap at this point of the trace. */
+struct heap_blocks *mem_places_blocks(struct mem_places *p);
+
+/* Processes annotations, allocations and their ends; ignores other records.  Returns 0 or -ENOMEM.
+ */
 int mem_places_record(struct mem_places *p, const struct mem_record *r);
 
 /* Always finds an owner; its kind says how much is known.  Returns 0 or -ENOMEM. */

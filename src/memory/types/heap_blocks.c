@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* heap_blocks.c - the blocks of the heap that are allocated at a point of the trace, by address. */
+#include "memory/types/heap_blocks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int heap_blocks_add_site(struct heap_blocks *h, uint64_t pc, uint32_t stack, uint32_t next)
+{
+	if (h->nr_sites == h->sites_size) {
+		uint32_t more = h->sites_size ? h->sites_size * 2 : 64;
+		struct heap_site *sites = realloc(h->sites, more * sizeof(*sites));
+
+		if (!sites)
+			return -ENOMEM;
+		h->sites = sites;
+		h->sites_size = more;
+	}
+	h->sites[h->nr_sites++] = (struct heap_site){ .pc = pc, .stack = stack, .next = next };
+	return 0;
+}
+
+/* The number of a site, added if it is new.  -ENOMEM. */
+static int64_t heap_blocks_site_of(struct heap_blocks *h, uint64_t pc, uint32_t stack)
+{
+	uint64_t *first;
+	uint32_t i;
+
+	if (!h->nr_sites && heap_blocks_add_site(h, 0, 0, 0) < 0)
+		return -ENOMEM;
+	first = u64map_at(&h->by_hash, pc ^ (uint64_t)stack * UINT64_C(0x9E3779B97F4A7C15));
+	if (!first)
+		return -ENOMEM;
+	for (i = (uint32_t)*first; i; i = h->sites[i].next) {
+		if (h->sites[i].pc == pc && h->sites[i].stack == stack)
+			return i;
+	}
+	if (h->nr_sites == HEAP_SITES_MAX)
+		return 0;
+	if (heap_blocks_add_site(h, pc, stack, (uint32_t)*first) < 0)
+		return -ENOMEM;
+	*first = h->nr_sites - 1;
+	return h->nr_sites - 1;
+}
+
+int heap_blocks_record(struct heap_blocks *h, const struct mem_record *r)
+{
+	struct annotation met;
+	int64_t site;
+
+	if (r->kind == MEM_FREE)
+		regions_remove(&h->live, r->address);
+	if (r->kind != MEM_ALLOC)
+		return 0;
+	site = heap_blocks_site_of(h, r->pc, r->stack);
+	if (site < 0)
+		return -ENOMEM;
+	h->sites[site].blocks++;
+	h->sites[site].bytes += r->value;
+	return regions_add(&h->live, r->address, r->value, 0, (uint32_t)site, &met) < 0 ? -ENOMEM
+											: 0;
+}
+
+/* The map empties a region that it removes, and keeps its memory: a block found before is valid. */
+bool heap_blocks_find(struct heap_blocks *h, uint64_t address, uint64_t pc, struct heap_block *out)
+{
+	const struct annotation **recent = &h->recent[(pc ^ pc >> 10) & (HEAP_RECENT - 1)];
+	const struct annotation *a = *recent;
+
+	if (!h->live.nr)
+		return false;
+	if (!a || address < a->start || address >= a->end) {
+		a = regions_find(&h->live, address);
+		if (!a)
+			return false;
+		*recent = a;
+	}
+	*out = (struct heap_block){ a->start, a->end, a->type };
+	return true;
+}
+
+void heap_blocks_release(struct heap_blocks *h)
+{
+	regions_release(&h->live);
+	free(h->sites);
+	u64map_release(&h->by_hash);
+	memset(h, 0, sizeof(*h));
+}
