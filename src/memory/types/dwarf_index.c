@@ -222,6 +222,33 @@ static void add_variable(struct walk_state *w, Dwarf_Die *die)
 	w->m->nr_variables++;
 }
 
+/* Record the code of a function. */
+static void add_function(struct walk_state *w, Dwarf_Die *die)
+{
+	struct types_module *m = w->m;
+	Dwarf_Addr base, start, end;
+	ptrdiff_t pos = 0;
+
+	while ((pos = dwarf_ranges(die, pos, &base, &start, &end)) > 0) {
+		if (start >= end)
+			continue;
+		if (m->nr_functions == m->room_functions) {
+			size_t room = m->room_functions ? m->room_functions * 2 : 64;
+			void *more = realloc(m->functions, room * sizeof(*m->functions));
+
+			if (!more) {
+				w->no_memory = true;
+				return;
+			}
+			m->functions = more;
+			m->room_functions = room;
+		}
+		m->functions[m->nr_functions++] = (struct types_function){ .start = start,
+									   .end = end,
+									   .die = *die };
+	}
+}
+
 /* Record the name of a static member with its class, for its definition. */
 static void remember_member(struct walk_state *w, Dwarf_Die *die)
 {
@@ -285,6 +312,7 @@ static void walk_one(struct walk_state *w, Dwarf_Die *die, unsigned depth)
 		walk_scope(w, die, name ? name : "(anonymous namespace)", depth);
 		break;
 	case DW_TAG_subprogram:
+		add_function(w, die);
 		walk_scope(w, die, name, depth);
 		break;
 	case DW_TAG_lexical_block:
@@ -342,6 +370,13 @@ static int by_address(const void *a, const void *b)
 	return x->v.address < y->v.address ? -1 : x->v.address > y->v.address;
 }
 
+static int functions_by_start(const void *a, const void *b)
+{
+	const struct types_function *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
 static void walk_unit(struct walk_state *w, Dwarf_CU *cu)
 {
 	Dwarf_Die die, sub;
@@ -384,5 +419,7 @@ int types_index(struct types *t, struct types_module *m)
 			  m->file.module.path);
 	if (m->nr_variables)
 		qsort(m->variables, m->nr_variables, sizeof(*m->variables), by_address);
+	if (m->nr_functions)
+		qsort(m->functions, m->nr_functions, sizeof(*m->functions), functions_by_start);
 	return w.no_memory ? -ENOMEM : 0;
 }

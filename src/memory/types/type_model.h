@@ -26,12 +26,21 @@ struct variable {
 	bool built;
 };
 
+/* Code of a function: it may have several parts. */
+struct types_function {
+	uint64_t start, end; /* addresses in the file */
+	Dwarf_Die die;
+	bool is_seen; /* for access_types.c */
+};
+
 struct types_module {
 	struct module_file file;
 	bool indexed;
 	bool no_debug;              /* the file has no DWARF */
 	struct variable *variables; /* sorted by address */
 	size_t nr_variables, room;
+	struct types_function *functions; /* sorted by start */
+	size_t nr_functions, room_functions;
 };
 
 struct types_span {
@@ -68,6 +77,12 @@ struct types {
 /* Copy a string, which is valid as long as @t.  NULL without memory (t->no_memory is set). */
 const char *types_keep(struct types *t, const char *text);
 void types_say(struct types *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The module at @address, with its file read; NULL if there is none. */
+struct types_module *types_ready_module(struct types *t, uint64_t address);
+
+/* The type of the variable at @address, which is *@offset bytes inside it.  False: unknown. */
+bool types_variable_type(struct types *t, uint64_t address, Dwarf_Die *type, uint64_t *offset);
 
 /* The key of an entry: its address in memory, which is unique. */
 static inline uint64_t die_key(const Dwarf_Die *die)

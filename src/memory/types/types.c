@@ -316,15 +316,19 @@ static const struct type_variable *from_symbol(struct types *t, struct types_mod
 	return found.name ? keep_symbol(t, &found) : NULL;
 }
 
-const struct type_variable *types_variable_at(struct types *t, uint64_t address)
+struct types_module *types_ready_module(struct types *t, uint64_t address)
 {
 	struct types_module *m = module_at(t, address);
-	size_t low = 0, high;
+
+	return m && types_is_ready(t, m) ? m : NULL;
+}
+
+static struct variable *find_variable(struct types *t, const struct types_module *m,
+				      uint64_t address)
+{
+	size_t low = 0, high = m->nr_variables;
 	struct variable *v;
 
-	if (!m || !types_is_ready(t, m))
-		return NULL;
-	high = m->nr_variables;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -333,14 +337,33 @@ const struct type_variable *types_variable_at(struct types *t, uint64_t address)
 		else
 			high = middle;
 	}
-	if (low) {
-		v = &m->variables[low - 1];
-		if (!v->built)
-			build_variable(t, v);
-		if (address - v->v.address < v->v.size)
-			return &v->v;
-	}
-	return from_symbol(t, m, address);
+	if (!low)
+		return NULL;
+	v = &m->variables[low - 1];
+	if (!v->built)
+		build_variable(t, v);
+	return address - v->v.address < v->v.size ? v : NULL;
+}
+
+const struct type_variable *types_variable_at(struct types *t, uint64_t address)
+{
+	struct types_module *m = types_ready_module(t, address);
+	struct variable *v = m ? find_variable(t, m, address) : NULL;
+
+	if (!m)
+		return NULL;
+	return v ? &v->v : from_symbol(t, m, address);
+}
+
+bool types_variable_type(struct types *t, uint64_t address, Dwarf_Die *type, uint64_t *offset)
+{
+	struct types_module *m = types_ready_module(t, address);
+	struct variable *v = m ? find_variable(t, m, address) : NULL;
+
+	if (!v || !die_type(&v->die, type))
+		return false;
+	*offset = address - v->v.address;
+	return true;
 }
 
 const char *types_problem(const struct types *t)
@@ -362,6 +385,7 @@ void types_free(struct types *t)
 	for (i = 0; i < t->nr_modules; i++) {
 		module_file_release(&t->modules[i]->file);
 		free(t->modules[i]->variables);
+		free(t->modules[i]->functions);
 		free(t->modules[i]);
 	}
 	for (i = 0; i < t->nr_symbols; i++)

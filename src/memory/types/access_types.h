@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * access_types.h - the type and field that an instruction accesses, without annotations.
+ *
+ *	found = access_types_find(a, rec->pc, rec->kind == MEM_WRITE);
+ *	if (found)      the access is in an object of found->type, found->offset bytes from its
+ *start
+ *
+ * The address that the compiler's instrumentation passes to the runtime is followed back through
+ * the function's machine code (value_flow.h) to a variable or member with a pointer type.  Code
+ * for which that is not certain has no result.
+ */
+#ifndef MEMORY_TYPES_ACCESS_TYPES_H
+#define MEMORY_TYPES_ACCESS_TYPES_H
+
+#include "memory/types/types.h"
+
+struct access_type {
+	uint32_t type; /* number in types.h: a record, or a number or pointer type */
+	uint64_t offset;
+	bool is_record;
+	bool is_exact; /* every access of the instruction is at this offset, or in the same array */
+};
+
+struct access_types;
+
+/* The caller owns @types and must free it later than this.  NULL without memory. */
+struct access_types *access_types_new(struct types *types);
+
+/* @pc is the address after the call of the runtime, as the trace has it.  NULL: unknown. */
+const struct access_type *access_types_find(struct access_types *a, uint64_t pc, bool is_write);
+
+/* The number of access instructions in functions that were read, and of those with a type. */
+uint64_t access_types_seen(const struct access_types *a, uint64_t *typed);
+
+/* Why there are no types, as a sentence; NULL: no problem. */
+const char *access_types_problem(const struct access_types *a);
+
+/* Accepts NULL. */
+void access_types_free(struct access_types *a);
+
+#endif
