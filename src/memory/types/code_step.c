@@ -71,8 +71,7 @@ void step_add_other(struct step_sink *sink, const cs_insn *insn, int (*number)(u
 		if (reg >= 0)
 			step.written |= 1u << reg;
 	}
-	if (step.written)
-		step_add(sink, &step);
+	step_add(sink, &step); /* also if it writes none: no address is left out */
 }
 
 /* A byte sequence that is not an instruction: data between functions, or an unknown extension. */
