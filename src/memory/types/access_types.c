@@ -319,6 +319,7 @@ static void access_read_function(struct access_types *a, struct types_module *m,
 	r.cfi = dwfl_module_eh_cfi(m->file.dwfl_module, &cfi_bias);
 	dwarf_entrypc(&die, &entry);
 	in.entry = entry;
+	in.has_handlers = die_is_cxx(&die);
 	if (access_decode(&r, &die, machine, &steps) &&
 	    variable_ranges_read(&ranges, &a->pointees, &die) == 0)
 		value_flow_run(&in);

@@ -16,7 +16,8 @@ struct flow_block {
 	uint32_t first, end; /* steps */
 	uint32_t covered, nr_covered;
 	uint32_t visits;
-	bool is_leader, is_dirty;
+	bool is_dirty;
+	bool is_case;             /* no known jump reaches it: a case of a switch */
 	struct flow_state *state; /* at its start; NULL: not reached */
 };
 
@@ -26,6 +27,8 @@ struct value_flow {
 	uint32_t nr;
 	uint32_t *covered; /* ranges that contain the start of a block */
 	bool no_memory, endless;
+	struct flow_state *jumps; /* what all jumps to unknown targets agree on; NULL: none */
+	bool jumps_changed;
 };
 
 /* ---- blocks ---------------------------------------------------------------- */
@@ -195,6 +198,20 @@ static size_t flow_cursor(const struct value_flow *f, uint64_t addr)
 	return low;
 }
 
+/* A jump through a table. */
+static void flow_jump(struct value_flow *f, const struct flow_state *from)
+{
+	if (f->jumps) {
+		f->jumps_changed = flow_state_meet(f->jumps, from) || f->jumps_changed;
+		return;
+	}
+	f->jumps = malloc(sizeof(*f->jumps));
+	if (f->jumps)
+		*f->jumps = *from;
+	else
+		f->no_memory = true;
+}
+
 /* Go through a block; @is_last: report its calls. */
 static void flow_visit(struct value_flow *f, uint32_t number, bool is_last)
 {
@@ -217,8 +234,24 @@ static void flow_visit(struct value_flow *f, uint32_t number, bool is_last)
 		return;
 	if (flow_ends_block(last) && last->target)
 		flow_reach_addr(f, last->target, &s);
+	if (last->kind == STEP_JUMP && !last->target)
+		flow_jump(f, &s);
 	if (last->kind != STEP_JUMP && last->kind != STEP_END)
 		flow_reach_addr(f, last->next, &s);
+}
+
+/* All cases begin with what the jumps agree on.  True if a block changed. */
+static bool flow_reach_cases(struct value_flow *f)
+{
+	bool changed = f->jumps_changed;
+	uint32_t i;
+
+	f->jumps_changed = false;
+	for (i = 0; changed && i < f->nr; i++) {
+		if (f->blocks[i].is_case)
+			flow_reach(f, i, f->jumps);
+	}
+	return changed;
 }
 
 static void flow_settle(struct value_flow *f)
@@ -236,10 +269,11 @@ static void flow_settle(struct value_flow *f)
 			flow_visit(f, i, false);
 			again = true;
 		}
+		again = flow_reach_cases(f) || again;
 	}
 }
 
-/* A block that no known jump reaches: only the frame is known there. */
+/* Only the frame is known at the start of @block. */
 static void flow_enter(struct value_flow *f, uint32_t block)
 {
 	struct flow_state s;
@@ -254,6 +288,38 @@ static void flow_enter(struct value_flow *f, uint32_t block)
 	flow_settle(f);
 }
 
+/* Instructions that only fill the space up to an aligned address. */
+static bool flow_is_padding(const struct value_flow *f, const struct flow_block *b)
+{
+	uint32_t i;
+
+	for (i = b->first; i < b->end; i++) {
+		const struct code_step *s = &f->in->steps->list[i];
+
+		if (s->kind != STEP_OTHER || s->written)
+			return false;
+	}
+	return true;
+}
+
+/* Blocks that no known jump reaches: cases of a switch, or handlers of exceptions. */
+static void flow_enter_rest(struct value_flow *f)
+{
+	uint32_t i;
+
+	for (i = 0; f->jumps && !f->in->has_handlers && i < f->nr; i++) {
+		if (!f->blocks[i].state && !flow_is_padding(f, &f->blocks[i])) {
+			f->blocks[i].is_case = true;
+			flow_reach(f, i, f->jumps);
+		}
+	}
+	flow_settle(f);
+	for (i = 0; i < f->nr && !f->no_memory; i++) {
+		if (!f->blocks[i].state && !flow_is_padding(f, &f->blocks[i]))
+			flow_enter(f, i);
+	}
+}
+
 int value_flow_run(const struct flow_input *in)
 {
 	struct value_flow f = { .in = in };
@@ -265,17 +331,18 @@ int value_flow_run(const struct flow_input *in)
 	entry = ret == 0 ? flow_block_from(&f, in->entry) : f.nr;
 	if (entry < f.nr)
 		flow_enter(&f, entry);
-	for (i = 0; ret == 0 && i < f.nr; i++) {
-		if (!f.blocks[i].state && !f.no_memory)
-			flow_enter(&f, i);
-	}
+	if (ret == 0)
+		flow_enter_rest(&f);
 	if (ret == 0 && (f.no_memory || f.endless))
 		ret = f.no_memory ? -ENOMEM : -E2BIG;
-	for (i = 0; ret == 0 && i < f.nr; i++)
-		flow_visit(&f, i, true);
+	for (i = 0; ret == 0 && i < f.nr; i++) {
+		if (f.blocks[i].state)
+			flow_visit(&f, i, true);
+	}
 	for (i = 0; i < f.nr; i++)
 		free(f.blocks[i].state);
 	free(f.blocks);
 	free(f.covered);
+	free(f.jumps);
 	return ret;
 }

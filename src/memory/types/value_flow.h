@@ -25,7 +25,8 @@ struct flow_input {
 	const struct step_machine *machine;
 	const struct variable_ranges *ranges;
 	struct pointees *pointees;
-	uint64_t entry; /* address of the function's first instruction */
+	uint64_t entry;    /* address of the function's first instruction */
+	bool has_handlers; /* calls may continue elsewhere, by an exception */
 	void *arg;
 	/* The pointee of what the function at @target returns; 0: unknown. */
 	uint32_t (*result_of)(void *arg, uint64_t target);

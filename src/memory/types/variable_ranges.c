@@ -108,7 +108,7 @@ static bool range_type(struct pointees *p, Dwarf_Die *type, struct variable_rang
 			       : 0;
 	out->type = whole;
 	out->size = size;
-	return size >= 8;
+	return size > 0; /* also small ones: a call may change them */
 }
 
 static void range_variable(struct variable_ranges *r, struct pointees *p, Dwarf_Die *die,

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* block_types.c - the types of heap blocks: votes of instructions, by call stack and size. */
+#include "memory/types/block_types.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/u64map.h"
+#include "memory/format/annotation_map.h"
+
+#define VOTES_KEPT     48u  /* different votes of a group; later ones are counted only */
+#define VOTES_ALL      256u /* of one instruction; then one in VOTES_SAMPLE counts */
+#define VOTES_SAMPLE   16u
+#define VOTES_PCS      4096u /* a power of two */
+#define CONTAINS_DEPTH 16u
+
+/* Accesses of an object of @type, @offset bytes inside it, @at bytes inside the block. */
+struct block_vote {
+	uint32_t type;
+	bool is_record;
+	bool is_later; /* also at a distance that is a multiple of the type's size */
+	uint64_t offset, at;
+	uint32_t size;
+	uint64_t count;
+};
+
+struct vote_list {
+	struct block_vote *votes;
+	uint32_t nr;
+	uint64_t others; /* accesses whose vote was not kept */
+};
+
+struct block_types {
+	struct types *types;
+	struct access_types *accesses;
+	struct annotation_map live;
+	struct u64map by_key;
+	struct block_group *groups;
+	struct vote_list *lists;
+	uint32_t nr, room;
+	bool is_decided;
+	struct {
+		uint64_t pc;
+		uint32_t count;
+	} seen[VOTES_PCS];
+};
+
+struct block_types *block_types_new(struct types *types, struct access_types *accesses)
+{
+	struct block_types *b = calloc(1, sizeof(*b));
+
+	if (b) {
+		b->types = types;
+		b->accesses = accesses;
+	}
+	return b;
+}
+
+/* ---- blocks and groups ------------------------------------------------------- */
+
+static int block_groups_grow(struct block_types *b)
+{
+	uint32_t room = b->room ? b->room * 2 : 256;
+	struct block_group *groups;
+	struct vote_list *lists;
+
+	groups = realloc(b->groups, room * sizeof(*groups));
+	if (groups)
+		b->groups = groups;
+	lists = realloc(b->lists, room * sizeof(*lists));
+	if (lists)
+		b->lists = lists;
+	if (!groups || !lists)
+		return -ENOMEM;
+	b->room = room;
+	return 0;
+}
+
+/* The number of the group of an allocation, from 1; 0: too many groups.  -ENOMEM. */
+static int64_t block_group_of(struct block_types *b, const struct mem_record *r)
+{
+	uint64_t key = ((uint64_t)r->stack << 32 ^ r->pc) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t *at;
+
+	key = (key ^ key >> 29 ^ r->value) * UINT64_C(0xbf58476d1ce4e5b9);
+	at = u64map_at(&b->by_key, key ^ key >> 32);
+	if (!at)
+		return -ENOMEM;
+	if (*at || b->nr == BLOCK_GROUPS_MAX)
+		return (int64_t)*at;
+	if (b->nr == b->room && block_groups_grow(b) < 0)
+		return -ENOMEM;
+	b->lists[b->nr] = (struct vote_list){ 0 };
+	b->groups[b->nr] = (struct block_group){ .size = r->value, .pc = r->pc, .stack = r->stack };
+	*at = ++b->nr;
+	return b->nr;
+}
+
+int block_types_record(struct block_types *b, const struct mem_record *r)
+{
+	struct annotation met;
+	int64_t group;
+
+	if (r->kind == MEM_FREE)
+		regions_remove(&b->live, r->address);
+	if (r->kind != MEM_ALLOC || !r->address || !r->value)
+		return 0;
+	group = block_group_of(b, r);
+	if (group < 0)
+		return -ENOMEM;
+	if (group && !b->is_decided)
+		b->groups[group - 1].blocks++;
+	return regions_add(&b->live, r->address, r->value, 1, (uint32_t)group, &met) < 0 ? -ENOMEM
+											 : 0;
+}
+
+bool block_types_find(const struct block_types *b, uint64_t address, struct block_found *out)
+{
+	const struct annotation *block = regions_find(&b->live, address);
+	const struct block_group *group;
+
+	if (!block)
+		return false;
+	*out = (struct block_found){ .start = block->start, .end = block->end };
+	if (block->type) {
+		group = &b->groups[block->type - 1];
+		out->group = block->type;
+		out->type = group->type;
+		out->stride = group->stride;
+	}
+	return true;
+}
+
+/* ---- votes ----------------------------------------------------------------- */
+
+/* True if this access of the instruction counts: not all accesses of a hot loop are needed. */
+static bool block_is_sampled(struct block_types *b, uint64_t pc)
+{
+	uint32_t slot = (uint32_t)((pc ^ pc >> 12) & (VOTES_PCS - 1));
+
+	if (b->seen[slot].pc != pc) {
+		b->seen[slot].pc = pc;
+		b->seen[slot].count = 0;
+	}
+	b->seen[slot].count++;
+	return b->seen[slot].count <= VOTES_ALL || b->seen[slot].count % VOTES_SAMPLE == 0;
+}
+
+static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
+{
+	struct block_vote *more;
+	uint32_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		struct block_vote *v = &list->votes[i];
+
+		if (v->type == vote->type && v->offset == vote->offset && v->at == vote->at) {
+			v->count++;
+			v->is_later = v->is_later || vote->is_later;
+			return 0;
+		}
+	}
+	if (list->nr == VOTES_KEPT) {
+		list->others++;
+		return 0;
+	}
+	if (list->nr % 8 == 0) {
+		more = realloc(list->votes, (list->nr + 8) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		list->votes = more;
+	}
+	list->votes[list->nr++] = *vote;
+	return 0;
+}
+
+int block_types_vote(struct block_types *b, const struct mem_record *r)
+{
+	const struct access_type *found;
+	const struct annotation *block;
+	struct block_vote vote;
+	uint64_t size;
+
+	if (!mem_is_access(r))
+		return block_types_record(b, r);
+	found = access_types_find(b->accesses, r->pc, r->kind == MEM_WRITE);
+	if (!found || !found->is_exact || !block_is_sampled(b, r->pc))
+		return 0;
+	block = regions_find(&b->live, r->address);
+	size = types_get(b->types, found->type)->size;
+	if (!block || !block->type || !size)
+		return 0;
+	vote = (struct block_vote){ .type = found->type,
+				    .is_record = found->is_record,
+				    .offset = found->offset,
+				    .at = r->address - block->start,
+				    .size = r->size,
+				    .count = 1 };
+	/* Elements of arrays vote together. */
+	if (vote.at >= size && vote.at % size == vote.offset % size) {
+		vote.is_later = true;
+		vote.at %= size;
+	}
+	b->groups[block->type - 1].votes++;
+	return block_add_vote(&b->lists[block->type - 1], &vote);
+}
+
+/* ---- the decision ------------------------------------------------------------ */
+
+/* True if an object of @inner is @at bytes inside @outer. */
+static bool block_contains(const struct types *t, uint32_t outer, uint64_t at,
+			   const struct block_vote *inner, unsigned depth)
+{
+	const struct type *type = types_get(t, outer), *wanted = types_get(t, inner->type);
+	uint32_t i;
+
+	if (depth > CONTAINS_DEPTH)
+		return false;
+	if (type->kind == TYPE_ARRAY) {
+		const struct type *element = types_get(t, type->element);
+
+		return element->size &&
+		       block_contains(t, type->element, at % element->size, inner, depth + 1);
+	}
+	if (at == 0 && outer == inner->type)
+		return true;
+	if (!type_is_record(type)) /* numbers and pointers: their size is enough */
+		return at == 0 && !inner->is_record && type->size == wanted->size;
+	for (i = 0; i < type->nr_members; i++) {
+		const struct type_member *m = &type->members[i];
+
+		if (at >= m->offset && (at - m->offset < m->size || m->flags & MEMBER_FLEXIBLE) &&
+		    block_contains(t, m->type, at - m->offset, inner, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+/* True if @vote fits blocks that are one object or an array of @type. */
+static bool block_explains(const struct types *t, uint32_t type, const struct block_vote *vote)
+{
+	const struct type *of = types_get(t, type);
+	uint64_t at = of->size ? vote->at % of->size : vote->at, end;
+
+	if (vote->type == type)
+		return at == vote->offset ||
+		       (vote->is_record &&
+			types_leaf_at(t, type, at, vote->size, &end) ==
+				types_leaf_at(t, type, vote->offset, vote->size, &end));
+	if (of->nr_members && of->members[of->nr_members - 1].flags & MEMBER_FLEXIBLE)
+		at = vote->at;
+	return at >= vote->offset && block_contains(t, type, at - vote->offset, vote, 0);
+}
+
+static uint64_t block_support(const struct types *t, const struct vote_list *list, uint32_t type)
+{
+	uint64_t support = 0;
+	uint32_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		if (block_explains(t, type, &list->votes[i]))
+			support += list->votes[i].count;
+	}
+	return support;
+}
+
+/* Of types that explain the same votes, the larger one contains the other. */
+static bool block_is_better(const struct types *t, uint64_t support, uint32_t type, uint64_t best,
+			    uint32_t chosen)
+{
+	if (support != best)
+		return support > best;
+	return types_get(t, type)->size > types_get(t, chosen)->size;
+}
+
+static uint64_t block_stride(const struct types *t, const struct block_group *g,
+			     const struct vote_list *list)
+{
+	uint64_t size = types_get(t, g->type)->size;
+	uint32_t i;
+
+	if (size >= g->size)
+		return g->size;
+	for (i = 0; i < list->nr; i++) {
+		if (list->votes[i].type == g->type && list->votes[i].is_later)
+			return size;
+	}
+	return g->size % size ? g->size : size;
+}
+
+static void block_decide(struct block_types *b, struct block_group *g, struct vote_list *list)
+{
+	uint64_t best = 0, all = list->others, support;
+	uint32_t chosen = 0, i;
+
+	for (i = 0; i < list->nr; i++) {
+		const struct block_vote *v = &list->votes[i];
+		const struct type *type = types_get(b->types, v->type);
+
+		all += v->count;
+		if (v->type == chosen || !type->size || (v->is_record && !type->nr_leaves))
+			continue;
+		support = block_support(b->types, list, v->type);
+		if (block_is_better(b->types, support, v->type, best, chosen)) {
+			best = support;
+			chosen = v->type;
+		}
+	}
+	g->agreeing = best;
+	g->votes = all;
+	if (!chosen || (double)best < BLOCK_CERTAIN * (double)all)
+		return;
+	g->type = chosen;
+	g->stride = block_stride(b->types, g, list);
+}
+
+void block_types_decide(struct block_types *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->nr; i++) {
+		block_decide(b, &b->groups[i], &b->lists[i]);
+		free(b->lists[i].votes);
+		b->lists[i] = (struct vote_list){ 0 };
+	}
+	b->is_decided = true;
+	regions_release(&b->live);
+	b->live = (struct annotation_map){ 0 };
+}
+
+uint32_t block_types_groups(const struct block_types *b)
+{
+	return b->nr;
+}
+
+const struct block_group *block_types_group(const struct block_types *b, uint32_t number)
+{
+	return number && number <= b->nr ? &b->groups[number - 1] : NULL;
+}
+
+void block_types_free(struct block_types *b)
+{
+	uint32_t i;
+
+	if (!b)
+		return;
+	for (i = 0; i < b->nr; i++)
+		free(b->lists[i].votes);
+	free(b->lists);
+	free(b->groups);
+	u64map_release(&b->by_key);
+	regions_release(&b->live);
+	free(b);
+}
