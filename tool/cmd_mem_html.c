@@ -102,7 +102,10 @@ static int mem_html_make(const struct mem_html_options *q, struct mem_reader *r,
 
 	if (!rc) {
 		result.blame = w.blame = blame_new(&q->machine.config, err);
-		rc = w.blame ? replay_run(&replay, result.sim, r, err) : err->code;
+		rc = w.blame ? blame_learn(w.blame, q->trace, err) : err->code;
+	}
+	if (!rc) {
+		rc = replay_run(&replay, result.sim, r, err);
 	}
 	if (!rc)
 		rc = mem_html_write(&result, q->output, err);

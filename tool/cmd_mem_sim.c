@@ -238,6 +238,10 @@ static int sim_trace(struct mem_sim_options *q, const char *path)
 	s = sim_new(&q->machine.config, &err);
 	if (s && q->wants_blame)
 		q->blame = blame_new(&q->machine.config, &err);
+	if (q->blame && blame_learn(q->blame, path, &err) < 0) {
+		blame_free(q->blame);
+		q->blame = NULL;
+	}
 	if (s && (q->blame || !q->wants_blame))
 		status = sim_replay(q, s, r, path);
 	else

@@ -90,6 +90,13 @@ struct blame;
 /* NULL: out of memory. */
 struct blame *blame_new(const struct sim_config *config, struct err *err);
 
+/*
+ * Read the trace @path once, before all records, so that heap blocks without annotations get types:
+ * the instructions that access them vote (block_types.h).  Standard input cannot be read twice and
+ * is left out.  Returns 0, or the error of the reader.
+ */
+int blame_learn(struct blame *b, const char *path, struct err *err);
+
 /* Take the modules that the trace has added since.  0 or -ENOMEM. */
 int blame_modules(struct blame *b, const struct mem_facts *facts);
 

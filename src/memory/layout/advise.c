@@ -187,6 +187,8 @@ static int another_reading(struct study *s, struct replays *all, const char *pat
 	uint64_t accesses = 0;
 	int ret = reader ? 0 : err->code, i;
 
+	if (places)
+		mem_places_share_types(places, (struct mem_places *)blame_places(s->blame));
 	if (ret == 0 && (!places || replay_all(reader, places, all, what, &accesses) < 0))
 		ret = study_no_memory(err);
 	if (ret == 0 && mem_reader_error(reader, err) < 0)
@@ -453,6 +455,8 @@ int study_run(struct study *s, const struct study_config *config, const char *pa
 	if (!reader)
 		return err->code;
 	ret = study_start(s, err);
+	if (ret == 0)
+		ret = blame_learn(s->blame, path, err);
 	if (ret == 0)
 		ret = first_reading(s, reader, err);
 	*faults = *mem_reader_faults(reader);

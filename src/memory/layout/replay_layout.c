@@ -223,7 +223,7 @@ static const struct moved *moved_block(struct rerun *r, const struct shape *s,
 	count = count ? count : 1;
 	found.hot_room = count * element_bytes(s, place->stride);
 	found.cold_room = s->nr_cold ? count * s->cold_bytes : 0;
-	packed = place->annotated && found.hot_room < LONG_BLOCK;
+	packed = (place->annotated || place->typed) && found.hot_room < LONG_BLOCK;
 	if (!use_again(r, &found)) {
 		found.hot = rerun_take(&r->next_hot, found.hot_room, place->start, s->align,
 				       packed);
@@ -355,7 +355,8 @@ int rerun_record(struct rerun *r, const struct mem_record *rec, const struct add
 {
 	const struct reshaped *t;
 
-	if (rec->kind == MEM_ADD || rec->kind == MEM_REMOVE)
+	if (rec->kind == MEM_ADD || rec->kind == MEM_REMOVE || rec->kind == MEM_ALLOC ||
+	    rec->kind == MEM_FREE)
 		return rerun_remove(r, rec->address);
 	if (!mem_is_access(rec))
 		return 0;
@@ -369,7 +370,8 @@ int rerun_record(struct rerun *r, const struct mem_record *rec, const struct add
 	}
 	t = owner->kind == OWNER_RECORD && owner->type < r->types_size ? &r->types[owner->type]
 								       : NULL;
-	if (!t || !t->shape || !rec->size)
+	/* By the instruction alone it is not certain where the object begins: it does not move. */
+	if (!t || !t->shape || !rec->size || place->typed == TYPED_BY_CODE)
 		return rerun_put(r, rec->address, rec->size, rec->kind == MEM_WRITE);
 	return put_reshaped(r, t, rec, place);
 }
@@ -383,7 +385,7 @@ int rerun_address(struct rerun *r, uint64_t address, const struct address_owner 
 	bool cold;
 
 	*out = address;
-	if (owner->kind != OWNER_RECORD || !t || !t->shape)
+	if (owner->kind != OWNER_RECORD || !t || !t->shape || place->typed == TYPED_BY_CODE)
 		return 0;
 	if (find_target(r, t, address, place, &target) < 0)
 		return -ENOMEM;

@@ -18,6 +18,7 @@ struct span {
 	uint32_t type; /* of an element; 0: unknown */
 	uint32_t owner;
 	bool annotated, has_inner;
+	enum typed_source typed;
 	const struct type_variable *variable;
 };
 
@@ -35,6 +36,8 @@ struct owner_cache {
 
 struct mem_places {
 	struct types *types;
+	struct typed_memory *typed;
+	bool has_shared; /* another one owns `typed` */
 	struct annotation_map regions;
 	struct strtab names;
 	struct named *named;
@@ -61,10 +64,12 @@ struct mem_places *mem_places_new(struct types *types)
 {
 	struct mem_places *p = calloc(1, sizeof(*p));
 
-	if (p)
+	if (p) {
 		p->cache = calloc(CACHE_SIZE, sizeof(*p->cache));
-	if (!p || !p->cache) {
-		free(p);
+		p->typed = typed_memory_new(types);
+	}
+	if (!p || !p->cache || !p->typed) {
+		mem_places_free(p);
 		return NULL;
 	}
 	p->types = types;
@@ -431,6 +436,66 @@ static int span_of_rest(struct mem_places *p, uint64_t address, struct span *s)
 	return 0;
 }
 
+/* ---- types without annotations ------------------------------------------------ */
+
+/* Blocks of numbers or pointers: "double[]". */
+static int64_t owner_of_numbers(struct mem_places *p, uint32_t type)
+{
+	const struct type *known = types_get(p->types, type);
+	struct owner owner = { .kind = OWNER_NAMED, .type = type, .size = known->size };
+	char name[300], identity[32];
+	int64_t kept;
+
+	snprintf(name, sizeof(name), "%.290s[]", known->name);
+	kept = strtab_intern(&p->names, name);
+	if (kept < 0)
+		return -ENOMEM;
+	owner.name = strtab_text(&p->names, (size_t)kept);
+	snprintf(identity, sizeof(identity), "B%u", type);
+	return owner_number(p, identity, &owner);
+}
+
+/* 1: a type is known; 0: none; -ENOMEM.  @block: NULL if none is known. */
+static int span_of_typed(struct mem_places *p, uint64_t address, uint64_t pc,
+			 const struct heap_block *block, struct span *s)
+{
+	struct typed_place found;
+	bool is_record;
+	int64_t owner;
+	int inner;
+
+	typed_memory_find(p->typed, address, pc, block,
+			  block ? heap_blocks_site(&p->blocks, block->site) : NULL, &found);
+	if (found.source == TYPED_NOT)
+		return 0;
+	is_record = type_is_record(types_get(p->types, found.type));
+	owner = is_record ? owner_of_record(p, found.type) : owner_of_numbers(p, found.type);
+	inner = is_record ? has_inner(p, found.type) : 0;
+	if (owner < 0 || inner < 0)
+		return -ENOMEM;
+	*s = (struct span){ .start = found.start,
+			    .end = found.end,
+			    .stride = found.stride,
+			    .type = found.type,
+			    .owner = (uint32_t)owner,
+			    .has_inner = inner,
+			    .typed = found.source };
+	return 1;
+}
+
+struct typed_memory *mem_places_typed(struct mem_places *p)
+{
+	return p->typed;
+}
+
+void mem_places_share_types(struct mem_places *p, struct mem_places *from)
+{
+	if (!p->has_shared)
+		typed_memory_free(p->typed);
+	p->typed = from->typed;
+	p->has_shared = true;
+}
+
 /* ---- blocks of the heap ----------------------------------------------------- */
 
 void mem_places_name_sites(struct mem_places *p,
@@ -479,9 +544,13 @@ static int span_of_block(struct mem_places *p, uint64_t address, uint64_t pc, st
 {
 	struct heap_block block;
 	int64_t owner;
+	int typed;
 
-	if (!p->name_site || !heap_blocks_find(&p->blocks, address, pc, &block))
+	if (!heap_blocks_find(&p->blocks, address, pc, &block))
 		return 0;
+	typed = span_of_typed(p, address, pc, &block, s);
+	if (typed || !p->name_site)
+		return typed;
 	owner = owner_of_site(p, block.site);
 	if (owner < 0)
 		return -ENOMEM;
@@ -493,6 +562,7 @@ static int mem_places_find_span(struct mem_places *p, uint64_t address, uint64_t
 {
 	const struct annotation *region = regions_find(&p->regions, address);
 	const struct type_variable *v;
+	enum types_memory memory;
 	int found;
 
 	if (region && region->elem_size)
@@ -503,6 +573,12 @@ static int mem_places_find_span(struct mem_places *p, uint64_t address, uint64_t
 	v = types_variable_at(p->types, address);
 	if (v && v->size && v->name)
 		return span_of_variable(p, v, s);
+	memory = types_memory_at(p->types, address);
+	if ((memory == TYPES_HEAP || memory == TYPES_MAPPING) &&
+	    !types_module_at(p->types, address))
+		found = span_of_typed(p, address, pc, NULL, s);
+	if (found)
+		return found < 0 ? found : 0;
 	return span_of_rest(p, address, s);
 }
 
@@ -517,7 +593,8 @@ int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct 
 	} else {
 		if (mem_places_find_span(p, address, pc, &s) < 0)
 			return -ENOMEM;
-		if (s.stride)
+		/* Blocks of the heap come and go. */
+		if (s.stride && !s.typed)
 			*c = (struct owner_cache){ pc, p->generation, s };
 	}
 	if (s.has_inner && mem_places_descend(p, &s, address) < 0)
@@ -527,6 +604,7 @@ int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct 
 				       .end = s.end,
 				       .stride = s.stride,
 				       .annotated = s.annotated,
+				       .typed = s.typed,
 				       .variable = s.variable };
 	if (s.stride) {
 		out->index = (address - s.start) / s.stride;
@@ -585,5 +663,7 @@ void mem_places_free(struct mem_places *p)
 	free(p->cache);
 	free(p->by_site);
 	heap_blocks_release(&p->blocks);
+	if (!p->has_shared)
+		typed_memory_free(p->typed);
 	free(p);
 }

@@ -16,6 +16,7 @@
 
 #include "memory/format/mem_record.h"
 #include "memory/types/heap_blocks.h"
+#include "memory/types/typed_memory.h"
 #include "memory/types/types.h"
 
 enum owner_kind {
@@ -45,6 +46,7 @@ struct address_owner {
 	uint64_t index;                       /* the element that contains the address */
 	uint64_t offset;                      /* from the start of the element */
 	bool annotated;                       /* in an annotated block */
+	enum typed_source typed;              /* without annotation: where the type is from */
 	const struct type_variable *variable; /* NULL: none */
 };
 
@@ -70,6 +72,15 @@ int mem_places_record(struct mem_places *p, const struct mem_record *r);
 
 /* Always finds an owner; its kind says how much is known.  Returns 0 or -ENOMEM. */
 int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct address_owner *out);
+
+/*
+ * For heap blocks without annotations: instructions that access them vote on their types.  Give all
+ * records of the trace to typed_memory_vote() before the first one to mem_places_record().
+ */
+struct typed_memory *mem_places_typed(struct mem_places *p);
+
+/* Use the types that were found for @from, which must be freed later. */
+void mem_places_share_types(struct mem_places *p, struct mem_places *from);
 
 const struct owner *mem_places_owner(const struct mem_places *p, uint32_t number);
 uint32_t mem_places_count(const struct mem_places *p);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/u64map.h"
-#include "memory/format/annotation_map.h"
 
 #define VOTES_KEPT     48u  /* different votes of a group; later ones are counted only */
 #define VOTES_ALL      256u /* of one instruction; then one in VOTES_SAMPLE counts */
@@ -33,12 +32,11 @@ struct vote_list {
 struct block_types {
 	struct types *types;
 	struct access_types *accesses;
-	struct annotation_map live;
+	struct heap_blocks live;
 	struct u64map by_key;
 	struct block_group *groups;
 	struct vote_list *lists;
 	uint32_t nr, room;
-	bool is_decided;
 	struct {
 		uint64_t pc;
 		uint32_t count;
@@ -76,14 +74,21 @@ static int block_groups_grow(struct block_types *b)
 	return 0;
 }
 
-/* The number of the group of an allocation, from 1; 0: too many groups.  -ENOMEM. */
-static int64_t block_group_of(struct block_types *b, const struct mem_record *r)
+static uint64_t block_group_key(const struct heap_site *site, uint64_t size)
 {
-	uint64_t key = ((uint64_t)r->stack << 32 ^ r->pc) * UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t *at;
+	uint64_t key = ((uint64_t)site->stack << 32 ^ site->pc) * UINT64_C(0x9e3779b97f4a7c15);
 
-	key = (key ^ key >> 29 ^ r->value) * UINT64_C(0xbf58476d1ce4e5b9);
-	at = u64map_at(&b->by_key, key ^ key >> 32);
+	key = (key ^ key >> 29 ^ size) * UINT64_C(0xbf58476d1ce4e5b9);
+	return key ^ key >> 32;
+}
+
+/* The number of the group of a block, from 1; 0: too many groups.  -ENOMEM. */
+static int64_t block_group_of(struct block_types *b, const struct heap_block *block)
+{
+	const struct heap_site *site = heap_blocks_site(&b->live, block->site);
+	uint64_t size = block->end - block->start;
+	uint64_t *at = u64map_at(&b->by_key, block_group_key(site, size));
+
 	if (!at)
 		return -ENOMEM;
 	if (*at || b->nr == BLOCK_GROUPS_MAX)
@@ -91,44 +96,21 @@ static int64_t block_group_of(struct block_types *b, const struct mem_record *r)
 	if (b->nr == b->room && block_groups_grow(b) < 0)
 		return -ENOMEM;
 	b->lists[b->nr] = (struct vote_list){ 0 };
-	b->groups[b->nr] = (struct block_group){ .size = r->value, .pc = r->pc, .stack = r->stack };
+	b->groups[b->nr] = (struct block_group){ .size = size,
+						 .pc = site->pc,
+						 .stack = site->stack };
 	*at = ++b->nr;
 	return b->nr;
 }
 
-int block_types_record(struct block_types *b, const struct mem_record *r)
+const struct block_group *block_types_find(const struct block_types *b,
+					   const struct heap_site *site, uint64_t size)
 {
-	struct annotation met;
-	int64_t group;
+	uint64_t number;
 
-	if (r->kind == MEM_FREE)
-		regions_remove(&b->live, r->address);
-	if (r->kind != MEM_ALLOC || !r->address || !r->value)
-		return 0;
-	group = block_group_of(b, r);
-	if (group < 0)
-		return -ENOMEM;
-	if (group && !b->is_decided)
-		b->groups[group - 1].blocks++;
-	return regions_add(&b->live, r->address, r->value, 1, (uint32_t)group, &met) < 0 ? -ENOMEM
-											 : 0;
-}
-
-bool block_types_find(const struct block_types *b, uint64_t address, struct block_found *out)
-{
-	const struct annotation *block = regions_find(&b->live, address);
-	const struct block_group *group;
-
-	if (!block)
-		return false;
-	*out = (struct block_found){ .start = block->start, .end = block->end };
-	if (block->type) {
-		group = &b->groups[block->type - 1];
-		out->group = block->type;
-		out->type = group->type;
-		out->stride = group->stride;
-	}
-	return true;
+	if (!u64map_get(&b->by_key, block_group_key(site, size), &number))
+		return NULL;
+	return block_types_group(b, (uint32_t)number);
 }
 
 /* ---- votes ----------------------------------------------------------------- */
@@ -177,23 +159,25 @@ static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
 int block_types_vote(struct block_types *b, const struct mem_record *r)
 {
 	const struct access_type *found;
-	const struct annotation *block;
+	struct heap_block block;
 	struct block_vote vote;
 	uint64_t size;
+	int64_t group;
 
 	if (!mem_is_access(r))
-		return block_types_record(b, r);
+		return heap_blocks_record(&b->live, r);
 	found = access_types_find(b->accesses, r->pc, r->kind == MEM_WRITE);
-	if (!found || !found->is_exact || !block_is_sampled(b, r->pc))
+	if (!found || !found->is_exact || !block_is_sampled(b, r->pc) ||
+	    !heap_blocks_find(&b->live, r->address, r->pc, &block))
 		return 0;
-	block = regions_find(&b->live, r->address);
 	size = types_get(b->types, found->type)->size;
-	if (!block || !block->type || !size)
-		return 0;
+	group = size ? block_group_of(b, &block) : 0;
+	if (group <= 0)
+		return (int)group;
 	vote = (struct block_vote){ .type = found->type,
 				    .is_record = found->is_record,
 				    .offset = found->offset,
-				    .at = r->address - block->start,
+				    .at = r->address - block.start,
 				    .size = r->size,
 				    .count = 1 };
 	/* Elements of arrays vote together. */
@@ -201,8 +185,7 @@ int block_types_vote(struct block_types *b, const struct mem_record *r)
 		vote.is_later = true;
 		vote.at %= size;
 	}
-	b->groups[block->type - 1].votes++;
-	return block_add_vote(&b->lists[block->type - 1], &vote);
+	return block_add_vote(&b->lists[group - 1], &vote);
 }
 
 /* ---- the decision ------------------------------------------------------------ */
@@ -323,9 +306,8 @@ void block_types_decide(struct block_types *b)
 		free(b->lists[i].votes);
 		b->lists[i] = (struct vote_list){ 0 };
 	}
-	b->is_decided = true;
-	regions_release(&b->live);
-	b->live = (struct annotation_map){ 0 };
+	heap_blocks_release(&b->live);
+	b->live = (struct heap_blocks){ 0 };
 }
 
 uint32_t block_types_groups(const struct block_types *b)
@@ -349,6 +331,6 @@ void block_types_free(struct block_types *b)
 	free(b->lists);
 	free(b->groups);
 	u64map_release(&b->by_key);
-	regions_release(&b->live);
+	heap_blocks_release(&b->live);
 	free(b);
 }

@@ -3,12 +3,10 @@
  * block_types.h - the types of heap blocks, voted by the instructions that access them.
  *
  *	b = block_types_new(types, accesses);
- *	while ((rec = mem_reader_next(r)))      first pass
+ *	while ((rec = mem_reader_next(r)))              first pass
  *		block_types_vote(b, rec);
  *	block_types_decide(b);
- *	...                                     second pass
- *	block_types_record(b, rec);
- *	if (block_types_find(b, address, &found)) ...
+ *	group = block_types_find(b, site, size);        second pass
  *
  * Blocks with the same call stack and size are a group, which has one type.  Each access by an
  * instruction whose type is known (access_types.h) is a vote.  A type wins if it explains the
@@ -18,18 +16,11 @@
 #ifndef MEMORY_TYPES_BLOCK_TYPES_H
 #define MEMORY_TYPES_BLOCK_TYPES_H
 
-#include "memory/format/mem_record.h"
 #include "memory/types/access_types.h"
+#include "memory/types/heap_blocks.h"
 
 #define BLOCK_CERTAIN    0.9
 #define BLOCK_GROUPS_MAX (1u << 18)
-
-struct block_found {
-	uint64_t start, end;
-	uint32_t type;   /* 0: not known */
-	uint64_t stride; /* from element to element; the size of the block if there is one */
-	uint32_t group;
-};
 
 /* What is known of the blocks of one call stack and size. */
 struct block_group {
@@ -37,7 +28,7 @@ struct block_group {
 	uint32_t stack;
 	uint32_t type; /* 0: not known */
 	uint64_t stride;
-	uint64_t blocks, votes, agreeing;
+	uint64_t votes, agreeing;
 };
 
 struct block_types;
@@ -51,11 +42,9 @@ int block_types_vote(struct block_types *b, const struct mem_record *r);
 /* End the first pass: choose the types, and forget all blocks. */
 void block_types_decide(struct block_types *b);
 
-/* Take an allocation or its end.  0 or -ENOMEM. */
-int block_types_record(struct block_types *b, const struct mem_record *r);
-
-/* The block at @address.  False: none is known. */
-bool block_types_find(const struct block_types *b, uint64_t address, struct block_found *out);
+/* The group of blocks of @size bytes from @site; NULL: none is known. */
+const struct block_group *block_types_find(const struct block_types *b,
+					   const struct heap_site *site, uint64_t size);
 
 uint32_t block_types_groups(const struct block_types *b);
 const struct block_group *block_types_group(const struct block_types *b, uint32_t number);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* blame_learn.c - the first pass over a trace, in which heap blocks get their types. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "memory/blame/blame_state.h"
+#include "memory/format/mem_reader.h"
+
+static int learn_accesses(struct typed_memory *typed, const struct mem_run *run)
+{
+	struct mem_record rec = { .thread = run->thread };
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < run->nr && ret == 0; i++) {
+		rec.kind = run->access[i].is_write ? MEM_WRITE : MEM_READ;
+		rec.size = run->access[i].size;
+		rec.address = run->access[i].address;
+		rec.pc = run->access[i].pc;
+		ret = typed_memory_vote(typed, &rec);
+	}
+	return ret;
+}
+
+static int learn_all(struct blame *b, struct mem_reader *reader)
+{
+	struct typed_memory *typed = mem_places_typed(b->places);
+	struct progress progress;
+	struct mem_run run;
+	uint32_t n = 0;
+	int ret = 0;
+
+	progress_start(&progress, "finding the types of heap blocks", mem_reader_size(reader));
+	while (ret == 0 && mem_reader_run(reader, &run)) {
+		ret = blame_modules(b, mem_reader_facts(reader));
+		if (ret == 0)
+			ret = run.record ? typed_memory_vote(typed, run.record)
+					 : learn_accesses(typed, &run);
+		if (++n % 64 == 0)
+			progress_update(&progress, mem_reader_done(reader));
+	}
+	progress_end(&progress);
+	typed_memory_decide(typed);
+	return ret;
+}
+
+int blame_learn(struct blame *b, const char *path, struct err *err)
+{
+	struct mem_reader *reader;
+	int ret;
+
+	if (!strcmp(path, "-"))
+		return 0;
+	reader = mem_reader_open(path, err);
+	if (!reader)
+		return err->code;
+	ret = learn_all(b, reader);
+	if (ret < 0)
+		err_set(err, ret, "no memory to find the types of heap blocks");
+	else
+		ret = mem_reader_error(reader, err);
+	mem_reader_close(reader);
+	return ret;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * typed_memory.h - types of memory without annotations: of heap blocks by vote (block_types.h),
+ * else of the accessing instruction (access_types.h).
+ */
+#ifndef MEMORY_TYPES_TYPED_MEMORY_H
+#define MEMORY_TYPES_TYPED_MEMORY_H
+
+#include "memory/types/block_types.h"
+
+enum typed_source { TYPED_NOT, TYPED_BY_VOTE, TYPED_BY_CODE };
+
+struct typed_place {
+	enum typed_source source;
+	uint32_t type;
+	uint64_t start, end;
+	uint64_t stride; /* from element to element */
+};
+
+struct typed_memory;
+
+/* The caller owns @types.  NULL without memory. */
+struct typed_memory *typed_memory_new(struct types *types);
+
+/* Take a record of the first pass, in which instructions vote.  0 or -ENOMEM. */
+int typed_memory_vote(struct typed_memory *m, const struct mem_record *r);
+void typed_memory_decide(struct typed_memory *m);
+
+/*
+ * The type at @address for the code at @pc.  @block: the heap block there, from @site; NULL: none
+ * is known, but the address may be in the heap.
+ */
+void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
+		       const struct heap_block *block, const struct heap_site *site,
+		       struct typed_place *out);
+
+/* The votes on blocks of @type, and how many of them agree; 0 if no block has it by vote. */
+uint64_t typed_memory_votes(const struct typed_memory *m, uint32_t type, uint64_t *agreeing);
+
+/* Why there are no types; NULL: no problem. */
+const char *typed_memory_problem(const struct typed_memory *m);
+
+/* Accepts NULL. */
+void typed_memory_free(struct typed_memory *m);
+
+#endif
