@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* call_watch.c - follow a simulated trace: its modules, the calls of its threads, its accesses. */
+#include "memory/calls/call_watch.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int watch_no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory for the functions of the program");
+}
+
+int call_watch_begin(struct call_watch *w, const struct sim_config *config,
+		     const struct mem_facts *facts, struct err *err)
+{
+	*w = (struct call_watch){ .facts = facts,
+				  .tree = call_tree_new(config),
+				  .symbols = symbols_new() };
+	return w->tree && w->symbols ? 0 : watch_no_memory(err);
+}
+
+/* Take the modules that the trace has added since. */
+static int watch_add_modules(struct call_watch *w)
+{
+	for (; w->nr_modules < w->facts->nr_modules; w->nr_modules++) {
+		const struct mem_module *m = &w->facts->modules[w->nr_modules];
+		char build_id[65] = "";
+		const struct symbol_module module = {
+			.start = m->m.start,
+			.end = m->m.end,
+			.has_bias = true,
+			.bias = m->m.bias,
+			.path = m->path,
+			.build_id = mem_module_build_id(m, build_id),
+		};
+
+		if (!m->m.gone && symbols_add(w->symbols, &module) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int call_watch_each(void *watch, const struct mem_record *r, const struct sim_outcome *out)
+{
+	struct call_watch *w = watch;
+
+	return out ? call_tree_access(w->tree, r, out) : 0;
+}
+
+const struct call_profile *call_watch_profile(struct call_watch *w, struct err *err)
+{
+	if (w->profile)
+		return w->profile;
+	if (watch_add_modules(w) == 0)
+		w->profile = call_profile_new(w->tree, w->symbols);
+	if (!w->profile)
+		watch_no_memory(err);
+	return w->profile;
+}
+
+const char *call_watch_problem(const struct call_watch *w)
+{
+	return symbols_problem(w->symbols);
+}
+
+void call_watch_end(struct call_watch *w)
+{
+	call_profile_free(w->profile);
+	call_tree_free(w->tree);
+	symbols_free(w->symbols);
+	memset(w, 0, sizeof(*w));
+}
