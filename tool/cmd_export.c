@@ -9,6 +9,7 @@
 #include "export_job.h"
 #include "filter_opts.h"
 #include "load_source.h"
+#include "mem_calls.h"
 
 static const struct opt options[] = {
 	{ 'i', "in", "TRACE", "JSON lines, CTF, .ct or recording; - is stdin",
@@ -64,6 +65,8 @@ static int run_export(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "clickhouse"))
 		return load_export(argc, argv);
+	if (argc > 1 && export_is_of_calls(argc - 1, argv + 1))
+		return export_calls(argc - 1, argv + 1);
 	status = opts_parse(&command_export, &job, argc, argv, &first);
 
 	if (status != OPTS_PARSED)
@@ -81,9 +84,13 @@ const struct command command_export = {
 	.args = "KIND -i TRACE [-o FILE]",
 	.summary = "export a trace or recording to a database or another format",
 	.details = "KIND: csv sqlite mysql postgresql perfetto chrome speedscope folded pprof "
-		   "graphviz\n"
-		   "jsonl ctf ct parquet otlp schema clickhouse.  Exit status: 0 done; 1 failed "
-		   "or incomplete; 2 usage.\n",
+		   "graphviz
+"
+		   "jsonl ctf ct parquet otlp schema clickhouse; of a memory trace callgrind "
+		   "folded.
+"
+		   "Exit status: 0 done; 1 failed or incomplete; 2 usage.
+",
 	.opts = options,
 	.run = run_export,
 };
