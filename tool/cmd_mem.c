@@ -18,6 +18,7 @@ static const struct command *const mem_commands[] = {
 	&command_mem_sim,
 	&command_mem_layout,
 	&command_mem_calls,
+	&command_mem_diff,
 	&command_mem_html,
 	&command_mem_convert,
 	&command_mem_recover,

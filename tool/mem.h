@@ -21,6 +21,7 @@ extern const struct command command_mem_stat;
 extern const struct command command_mem_sim;
 extern const struct command command_mem_layout;
 extern const struct command command_mem_calls;
+extern const struct command command_mem_diff;
 extern const struct command command_mem_html;
 extern const struct command command_mem_convert;
 extern const struct command command_mem_recover;
