@@ -12,6 +12,7 @@
 #include "mem.h"
 #include "mem_machine.h"
 #include "mem_sim.h"
+#include "memory/calls/call_watch.h"
 #include "page/page.h"
 
 #define MEM_HTML_TOP_MAX 200u /* rows per table */
@@ -20,7 +21,7 @@ struct mem_html_options {
 	struct mem_machine machine;
 	const char *trace, *output, *title;
 	unsigned top;
-	bool json;
+	bool json, no_source;
 };
 
 static const struct opt options[] = {
@@ -34,6 +35,8 @@ static const struct opt options[] = {
 	MEM_MACHINE_CONFIG(struct mem_html_options, machine, "machine as JSON, as for mem sim"),
 	MEM_MACHINE_HOST(struct mem_html_options, machine),
 	MEM_MACHINE_CORES(struct mem_html_options, machine),
+	{ 0, "no-source", NULL, "do not put source code into the page",
+	  OPT_FLAG(struct mem_html_options, no_source) },
 	{ 0, "json", "[=FILE]", "print the summary as one JSON object",
 	  OPT_FLAG(struct mem_html_options, json) },
 	{ .name = NULL },
@@ -44,15 +47,18 @@ static const struct opt options[] = {
 struct mem_html_watch {
 	struct blame *blame;
 	const struct mem_facts *facts;
+	struct call_watch calls;
 };
 
 static int mem_html_each(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct mem_html_watch *w = context;
+	int rc;
 
 	if (blame_modules(w->blame, w->facts) < 0)
 		return -ENOMEM;
-	return out ? blame_access(w->blame, r, out) : blame_record(w->blame, r);
+	rc = out ? blame_access(w->blame, r, out) : blame_record(w->blame, r);
+	return rc < 0 ? rc : call_watch_each(&w->calls, r, out);
 }
 
 /* ---- the file ------------------------------------------------------------ */
@@ -97,23 +103,26 @@ static int mem_html_make(const struct mem_html_options *q, struct mem_reader *r,
 					 .sim = sim_new(&q->machine.config, err),
 					 .replay = &replay,
 					 .facts = w.facts,
-					 .top = q->top };
-	int rc = result.sim ? 0 : err->code;
+					 .top = q->top,
+					 .has_sources = !q->no_source };
+	int rc = call_watch_begin(&w.calls, &q->machine.config, w.facts, err);
 
 	if (!rc) {
 		result.blame = w.blame = blame_new(&q->machine.config, err);
 		rc = w.blame ? blame_learn(w.blame, q->trace, err) : err->code;
 	}
-	if (!rc) {
-		rc = replay_run(&replay, result.sim, r, err);
-	}
 	if (!rc)
-		rc = mem_html_write(&result, q->output, err);
+		rc = replay_run(&replay, result.sim, r, err);
+	if (!rc) {
+		result.calls = call_watch_profile(&w.calls, err);
+		rc = result.calls ? mem_html_write(&result, q->output, err) : err->code;
+	}
 	if (!rc && strcmp(q->output, "-") != 0)
 		mem_html_tell(q, &replay);
 	if (rc < 0 && !err->code)
 		err_set(err, rc, "no memory for the page");
 	replay_release(&replay);
+	call_watch_end(&w.calls);
 	blame_free(w.blame);
 	sim_free(result.sim);
 	return rc;

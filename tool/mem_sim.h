@@ -5,6 +5,7 @@
 
 #include "base/printer.h"
 #include "memory/blame/blame.h"
+#include "memory/calls/call_profile.h"
 #include "memory/format/mem_facts.h"
 #include "memory/sim/config.h"
 #include "memory/sim/replay.h"
@@ -18,9 +19,11 @@ struct mem_sim_result {
 	struct blame *blame; /* NULL: misses are not attributed */
 	const struct replay *replay;
 	const struct mem_facts *facts;
-	unsigned top;           /* lines per table */
-	bool exact_text;        /* CSV: do not guard texts that look like formulas */
-	const char *page_title; /* JSON: with what only the page shows; NULL: without */
+	unsigned top;                     /* lines per table */
+	bool exact_text;                  /* CSV: do not guard texts that look like formulas */
+	const char *page_title;           /* JSON: with what only the page shows; NULL: without */
+	const struct call_profile *calls; /* for the page; NULL: none */
+	bool has_sources;                 /* the page shows source code */
 };
 
 /* 0 or a negative errno. */
@@ -66,6 +69,9 @@ void mem_sim_print_sharing(struct printer *p, const struct mem_sim_result *r);
 
 /* Title of the page, command of the program, cost of all misses. */
 void mem_sim_page_head(struct printer *p, const struct mem_sim_result *r);
+
+/* Functions, flame graph and source code, if r->calls is set. */
+void mem_sim_page_code(struct printer *p, const struct mem_sim_result *r);
 
 /* The layout of a type; null: none. */
 void mem_sim_page_layout(struct printer *p, const struct mem_sim_result *r,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mem_html.h"
 #include "mem_sim.h"
 
 void mem_sim_page_head(struct printer *p, const struct mem_sim_result *r)
@@ -26,6 +27,15 @@ void mem_sim_page_head(struct printer *p, const struct mem_sim_result *r)
 	print_list_end(p);
 	print_real(p, "cost", NULL,
 		   (double)blame_cost(r->blame, blame_total(r->blame)) / BLAME_ONE);
+}
+
+void mem_sim_page_code(struct printer *p, const struct mem_sim_result *r)
+{
+	if (!r->calls)
+		return;
+	mem_html_calls(p, r->calls, r->top);
+	if (r->has_sources)
+		mem_html_sources(p, r->calls);
 }
 
 static const struct type *page_type(const struct mem_sim_result *r, const struct blame_owner *o)

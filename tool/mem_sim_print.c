@@ -339,5 +339,6 @@ int mem_sim_print(const struct mem_sim_result *r, FILE *out, bool json)
 	mem_sim_print_sharing(&p, r);
 	if (json)
 		mem_sim_print_blame(&p, r);
+	mem_sim_page_code(&p, r);
 	return printer_end(&p);
 }
