@@ -78,7 +78,10 @@ static void calls_text_place(struct printer *p, const struct call_function *f)
 
 static void calls_print_calls(struct printer *p, uint64_t calls)
 {
-	print_known(p, "calls", " %11s", calls != 0, calls, "-");
+	if (calls)
+		print_count(p, "calls", " %11s", calls);
+	else
+		print_known(p, "calls", " %11s", false, 0, "-");
 }
 
 /* ---- callers and callees ---------------------------------------------------------- */

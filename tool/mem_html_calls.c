@@ -81,7 +81,7 @@ static uint32_t html_choose(const struct call_flame *f, uint32_t *numbers)
 	uint32_t nr = 0, i;
 
 	for (i = 0; i < f->nr; i++) {
-		const struct call_frame *frame = &f->frames[i];
+		const struct profile_frame *frame = &f->frames[i];
 		uint64_t cost = call_flame_measure(f, &frame->whole, CALL_MEASURE_COST);
 
 		numbers[i] = UINT32_MAX;
@@ -94,7 +94,7 @@ static uint32_t html_choose(const struct call_flame *f, uint32_t *numbers)
 
 static void html_frame(struct printer *p, const struct call_flame *f, uint32_t parent, uint32_t i)
 {
-	const struct call_frame *frame = &f->frames[i];
+	const struct profile_frame *frame = &f->frames[i];
 	uint32_t last = f->profile->nr_levels - 1;
 
 	print_row(p);

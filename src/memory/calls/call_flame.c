@@ -19,9 +19,9 @@ static uint32_t flame_frame(struct call_flame *f, struct u64map *known, uint32_t
 	if (!at)
 		return UINT32_MAX;
 	if (!*at) {
-		f->frames[f->nr++] = (struct call_frame){ .parent = parent,
-							  .function = function,
-							  .place = UINT32_MAX };
+		f->frames[f->nr++] = (struct profile_frame){ .parent = parent,
+							     .function = function,
+							     .place = UINT32_MAX };
 		*at = f->nr;
 	}
 	return (uint32_t)*at - 1;
@@ -38,7 +38,7 @@ int call_flame_make(struct call_flame *f, const struct call_profile *p)
 	if (!to || !f->frames)
 		rc = -ENOMEM;
 	for (i = 0; !rc && i < p->nr_frames; i++) {
-		const struct call_frame *from = &p->frames[i];
+		const struct profile_frame *from = &p->frames[i];
 
 		to[i] = i ? flame_frame(f, &known, to[from->parent], from->function) : f->nr++;
 		if (to[i] == UINT32_MAX) {

@@ -21,7 +21,8 @@ enum call_measure {
 
 struct call_flame {
 	const struct call_profile *profile;
-	struct call_frame *frames; /* the first is the root; a parent is in front of its children */
+	struct profile_frame
+		*frames; /* the first is the root; a parent is in front of its children */
 	uint32_t nr;
 };
 

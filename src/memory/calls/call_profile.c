@@ -143,7 +143,7 @@ static uint32_t profile_frame(struct call_profile *p, uint32_t parent, uint32_t 
 
 	/* A key that another frame has: the next one. */
 	while ((at = u64map_at(&p->by_call, key)) && *at) {
-		const struct call_frame *f = &p->frames[*at - 1];
+		const struct profile_frame *f = &p->frames[*at - 1];
 
 		if (f->parent == parent && f->place == place && f->function == function)
 			return (uint32_t)*at - 1;
@@ -154,9 +154,9 @@ static uint32_t profile_frame(struct call_profile *p, uint32_t parent, uint32_t 
 		p->has_failed = true;
 		return 0;
 	}
-	p->frames[p->nr_frames++] = (struct call_frame){ .parent = parent,
-							 .function = function,
-							 .place = place };
+	p->frames[p->nr_frames++] = (struct profile_frame){ .parent = parent,
+							    .function = function,
+							    .place = place };
 	*at = p->nr_frames;
 	return p->nr_frames - 1;
 }
@@ -247,7 +247,7 @@ static bool profile_is_outermost(const struct call_profile *p, uint32_t frame)
 	return true;
 }
 
-static struct call_arc *profile_arc(struct call_profile *p, const struct call_frame *f)
+static struct call_arc *profile_arc(struct call_profile *p, const struct profile_frame *f)
 {
 	uint32_t caller = p->frames[f->parent].function;
 	uint64_t key = profile_mixed(caller, f->place, f->function), *at;
@@ -282,7 +282,7 @@ static void profile_sum_up(struct call_profile *p)
 	u64map_release(&p->by_call);
 	memset(&p->by_call, 0, sizeof(p->by_call));
 	for (i = 1; i < p->nr_frames; i++) {
-		const struct call_frame *f = &p->frames[i];
+		const struct profile_frame *f = &p->frames[i];
 
 		arc = profile_arc(p, f);
 		if (!arc)

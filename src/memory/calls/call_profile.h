@@ -47,7 +47,7 @@ struct call_arc {
 };
 
 /* A function with the functions that called it; the first is the root. */
-struct call_frame {
+struct profile_frame {
 	uint32_t parent; /* in front of it */
 	uint32_t function;
 	uint32_t place; /* of the call; UINT32_MAX: unknown */
@@ -65,7 +65,7 @@ struct call_profile {
 	uint32_t nr_places, room_places;
 	struct call_arc *arcs;
 	uint32_t nr_arcs, room_arcs;
-	struct call_frame *frames;
+	struct profile_frame *frames;
 	uint32_t nr_frames, room_frames;
 
 	/* Private. */

@@ -148,7 +148,8 @@ static int call_tree_child(struct call_tree *t, uint32_t parent, uint64_t functi
 	return 0;
 }
 
-int call_tree_enter(struct call_tree *t, uint32_t thread, uint64_t function, uint64_t call_site)
+static int call_tree_push(struct call_tree *t, uint32_t thread, uint64_t function,
+			  uint64_t call_site, uint32_t calls)
 {
 	struct call_position *p = call_tree_position(t, thread);
 	struct call_near *near;
@@ -159,7 +160,7 @@ int call_tree_enter(struct call_tree *t, uint32_t thread, uint64_t function, uin
 	t->has_stacks = true;
 	if (p->beyond || t->nodes[p->node].depth >= CALL_DEPTH_MAX || thread >= CALL_THREADS) {
 		p->beyond += thread < CALL_THREADS;
-		t->merged_calls++;
+		t->merged_calls += calls;
 		return 0;
 	}
 	near = call_tree_near(t, function ^ call_site, p->node) + CALL_NEAR;
@@ -170,24 +171,38 @@ int call_tree_enter(struct call_tree *t, uint32_t thread, uint64_t function, uin
 		return -ENOMEM;
 	} else if (!node) {
 		p->beyond++;
-		t->merged_calls++;
+		t->merged_calls += calls;
 		return 0;
 	}
 	*near = (struct call_near){ function, call_site, p->node, node + 1 };
-	t->nodes[node].calls++;
+	t->nodes[node].calls += calls;
 	p->node = node;
 	return 0;
 }
 
-int call_tree_leave(struct call_tree *t, uint32_t thread)
+int call_tree_enter(struct call_tree *t, uint32_t thread, uint64_t function, uint64_t call_site)
+{
+	return call_tree_push(t, thread, function, call_site, 1);
+}
+
+int call_tree_repeat(struct call_tree *t, uint32_t thread, uint64_t function, uint64_t call_site)
+{
+	return call_tree_push(t, thread, function, call_site, 0);
+}
+
+int call_tree_leave(struct call_tree *t, uint32_t thread, uint64_t nr)
 {
 	struct call_position *p = call_tree_position(t, thread);
 
 	if (!p)
 		return -ENOMEM;
-	if (p->beyond)
-		p->beyond--;
-	else
+	if (nr <= p->beyond) {
+		p->beyond -= (uint32_t)nr;
+		return 0;
+	}
+	nr -= p->beyond;
+	p->beyond = 0;
+	for (; nr && p->node; nr--)
 		p->node = t->nodes[p->node].parent;
 	return 0;
 }

@@ -6,7 +6,7 @@
  *
  *	call_tree_enter(t, thread, function, call_site);      a function is called
  *	call_tree_access(t, rec, &out);                       each simulated access
- *	call_tree_leave(t, thread);                           the function returns
+ *	call_tree_leave(t, thread, 1);                        the function returns
  *
  * A trace without call stacks has accesses only; all of them belong to the root then.  Threads
  * share one tree.  call_profile.h turns the tree into functions, source lines and calls.
@@ -65,7 +65,9 @@ struct call_tree *call_tree_new(const struct sim_config *config);
 
 /* The functions return 0 or -ENOMEM. */
 int call_tree_enter(struct call_tree *t, uint32_t thread, uint64_t function, uint64_t call_site);
-int call_tree_leave(struct call_tree *t, uint32_t thread);
+/* The function was entered before: the trace only says again that the thread is in it. */
+int call_tree_repeat(struct call_tree *t, uint32_t thread, uint64_t function, uint64_t call_site);
+int call_tree_leave(struct call_tree *t, uint32_t thread, uint64_t nr);
 
 /* The stack of @thread is empty from here on. */
 int call_tree_clear(struct call_tree *t, uint32_t thread);

@@ -44,7 +44,15 @@ int call_watch_each(void *watch, const struct mem_record *r, const struct sim_ou
 {
 	struct call_watch *w = watch;
 
-	return out ? call_tree_access(w->tree, r, out) : 0;
+	if (out)
+		return call_tree_access(w->tree, r, out);
+	if (r->kind == MEM_ENTER)
+		return (mem_is_repeated(r) ? call_tree_repeat : call_tree_enter)(w->tree, r->thread,
+										 r->pc, r->value);
+	if (r->kind == MEM_EXIT)
+		return r->value ? call_tree_leave(w->tree, r->thread, r->value)
+				: call_tree_clear(w->tree, r->thread);
+	return 0;
 }
 
 const struct call_profile *call_watch_profile(struct call_watch *w, struct err *err)

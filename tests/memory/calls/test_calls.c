@@ -135,8 +135,8 @@ static void an_access_counts_once_in_each_function_of_its_stack(void)
 	touch(t, fn_a, 10, 256);
 	enter(t, fn_b, fn_a);
 	touch(t, fn_b, 100, 256);
-	call_tree_leave(t, 0);
-	call_tree_leave(t, 0);
+	call_tree_leave(t, 0, 1);
+	call_tree_leave(t, 0, 1);
 	enter(t, fn_b, fn_main);
 	touch(t, fn_b, 1000, 256);
 	p = profile_of(t);
@@ -252,13 +252,14 @@ static void depth_and_variety_are_bounded(void)
 	touch(t, fn_a, 5, 256);
 	CHECK(t->nr_nodes <= CALL_DEPTH_MAX + 1);
 	CHECK_EQ(t->merged_calls, 100001 - CALL_DEPTH_MAX);
-	for (i = 0; i < 100000; i++)
-		CHECK_EQ(call_tree_leave(t, 0), 0);
+	CHECK_EQ(call_tree_leave(t, 0, 50000), 0);
+	for (i = 0; i < 50000; i++)
+		CHECK_EQ(call_tree_leave(t, 0, 1), 0);
 	touch(t, fn_main, 1, 256);
 	for (i = 0; i < 2 * CALL_NODES_MAX; i++) {
 		CHECK_EQ(call_tree_enter(t, 0, IN(fn_b), i + 1), 0);
 		touch(t, fn_b, 1, 256);
-		CHECK_EQ(call_tree_leave(t, 0), 0);
+		CHECK_EQ(call_tree_leave(t, 0, 1), 0);
 	}
 	CHECK(t->nr_nodes <= CALL_NODES_MAX);
 	p = profile_of(t);
@@ -274,8 +275,8 @@ static void leaving_more_than_was_entered_stays_at_the_root(void)
 {
 	struct call_tree *t = call_tree_new(&config);
 
-	CHECK_EQ(call_tree_leave(t, 3), 0);
-	CHECK_EQ(call_tree_leave(t, UINT32_MAX), 0);
+	CHECK_EQ(call_tree_leave(t, 3, 1), 0);
+	CHECK_EQ(call_tree_leave(t, UINT32_MAX, UINT64_MAX), 0);
 	CHECK_EQ(call_tree_enter(t, UINT32_MAX, IN(fn_a), 0), 0);
 	enter(t, fn_a, NULL);
 	CHECK_EQ(call_tree_clear(t, 0), 0);
