@@ -112,7 +112,7 @@ static int mem_html_make(const struct mem_html_options *q, struct mem_reader *r,
 		rc = w.blame ? blame_learn(w.blame, q->trace, err) : err->code;
 	}
 	if (!rc)
-		rc = replay_run(&replay, result.sim, r, err);
+		rc = result.sim ? replay_run(&replay, result.sim, r, err) : err->code;
 	if (!rc) {
 		result.calls = call_watch_profile(&w.calls, err);
 		rc = result.calls ? mem_html_write(&result, q->output, err) : err->code;

@@ -46,10 +46,10 @@ export function pageOf(name, trace) {
 }
 
 // The page of `mem html` for a program of tests/memory/layout/corpus, or for a source text; data: what is in it.
-export function memoryPage(name, { source = join(ROOT, `tests/memory/layout/corpus/${name}.c`), args = [], options = [], flags = [] } = {}) {
+export function memoryPage(name, { source = join(ROOT, `tests/memory/layout/corpus/${name}.c`), args = [], options = [], flags = [], recording = [] } = {}) {
 	const file = (end) => join(OUT, `${name}${end}`);
 	run(TOOL, "mem", "cc", "-O2", "-g", source, "-o", file(""), ...flags, "-pthread");
-	run(TOOL, "mem", "run", "-q", "-o", file(".trace"), "--", file(""), ...args);
+	run(TOOL, "mem", "run", "-q", ...recording, "-o", file(".trace"), "--", file(""), ...args);
 	run(TOOL, "mem", "html", "--cache", "L1=32K,8", "--cache", "LL=256K,16", ...options, file(".trace"));
 	return { html: file(".trace.html"), data: pageData(file(".trace.html")) };
 }

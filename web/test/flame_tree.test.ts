@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { buildFlameTree, drawFlame, hitShare, type FlameNode, type TaskState } from "../src/data/flame_tree.ts";
+import { drawFlame, hitShare } from "../src/data/flame_draw.ts";
+import { buildFlameTree, type FlameNode, type TaskState } from "../src/data/flame_tree.ts";
 import type { ProfileStack } from "../src/why/types.ts";
 
 // @stack: functions, innermost first.

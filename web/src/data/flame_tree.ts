@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// flame_tree.ts - stacks with a weight as one tree, and where its nodes are drawn.
+// flame_tree.ts - stacks of coroutines with a weight as one tree.
+
+import type { FlameShape } from "./flame_draw.ts";
 
 export type TaskState = "waiting" | "ready" | "running";
 export const TASK_STATES: readonly TaskState[] = ["waiting", "ready", "running"];
@@ -18,14 +20,11 @@ export interface FlameStack {
 	samples: number;           // its weight
 }
 
-export interface FlameNode {
+// Depth 0 is an outermost coroutine; samples are those of all stacks through the node.
+export interface FlameNode extends FlameShape<FlameNode> {
 	level: FlameLevel;
-	depth: number;             // 0: an outermost coroutine
-	samples: number;           // of all stacks through this node
 	own: number;               // of those that end here
 	states: number[];          // samples by TASK_STATES
-	parent: FlameNode | null;
-	children: FlameNode[];     // largest first
 }
 
 interface Growing extends FlameNode {
@@ -65,60 +64,4 @@ export function buildFlameTree(stacks: readonly FlameStack[]): FlameNode {
 	}
 	for (const node of all) node.children.sort((a, b) => b.samples - a.samples);
 	return top;
-}
-
-export interface FlameBlock {
-	node: FlameNode;
-	row: number;
-	from: number;              // 0 to 1
-	width: number;
-}
-
-export interface FlameDrawing {
-	blocks: FlameBlock[];
-	rows: number;
-	hidden: number;            // nodes that are too narrow, too deep, or too many
-}
-
-const ANCESTORS = 30;          // nearest ones that are drawn
-const ROWS = 200;              // below the node that is zoomed in
-
-// The ancestors of @focus over the full width, then its subtree; at most @most blocks, none narrower than @least.
-export function drawFlame(focus: FlameNode, least: number, most: number): FlameDrawing {
-	const drawing: FlameDrawing = { blocks: [], rows: 0, hidden: 0 };
-	const above: FlameNode[] = [];
-	for (let n: FlameNode | null = focus; n && n.depth >= 0 && above.length <= ANCESTORS; n = n.parent) above.unshift(n);
-	let row: FlameBlock[] = [];
-	for (const node of above) {
-		row = [{ node, row: drawing.rows++, from: 0, width: 1 }];
-		drawing.blocks.push(...row);
-	}
-	if (above.length === 0) row = [{ node: focus, row: -1, from: 0, width: 1 }];
-	for (let below = 0; row.length > 0; below++) {
-		const next: FlameBlock[] = [];
-		for (const block of row) {
-			let from = block.from;
-			for (const node of block.node.children) {
-				const width = block.width * node.samples / Math.max(1, block.node.samples);
-				if (width < least || below >= ROWS || drawing.blocks.length + next.length >= most) drawing.hidden++;
-				else next.push({ node, row: drawing.rows, from, width });
-				from += width;
-			}
-		}
-		drawing.blocks.push(...next);
-		if (next.length > 0) drawing.rows++;
-		row = next;
-	}
-	return drawing;
-}
-
-// The share of the samples of @top whose stacks contain a node that @isHit accepts.
-export function hitShare(top: FlameNode, isHit: (node: FlameNode) => boolean): number {
-	let hits = 0;
-	const open = [...top.children];
-	for (let node = open.pop(); node; node = open.pop()) {
-		if (isHit(node)) hits += node.samples;
-		else open.push(...node.children);
-	}
-	return top.samples > 0 ? hits / top.samples : 0;
 }

@@ -7,6 +7,7 @@ import { h } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { headBar } from "../ui/head_bar.ts";
 import { PartPage } from "../ui/part_page.ts";
+import { functionsPart, missFlamePart, sourcePart } from "./code_parts.ts";
 import { awaitsPart, coroutinesPart } from "./coroutines.ts";
 import { cachesPart, layoutsPart, sharedPart, sourceLinesPart, threadsPart, typesPart } from "./parts.ts";
 import type { MemoryData } from "./types.ts";
@@ -41,8 +42,8 @@ export function buildMemoryPage(root: HTMLElement, d: MemoryData): void {
 		title: `${d.title} – cache misses`,
 		head: head(d),
 		intro: intro(d),
-		parts: [cachesPart(d), typesPart(d), layoutsPart(d), sharedPart(d), sourceLinesPart(d), coroutinesPart(d), awaitsPart(d),
-			threadsPart(d)].filter((p) => p !== null),
+		parts: [cachesPart(d), typesPart(d), layoutsPart(d), sharedPart(d), sourceLinesPart(d), functionsPart(d), missFlamePart(d),
+			sourcePart(d), coroutinesPart(d), awaitsPart(d), threadsPart(d)].filter((p) => p !== null),
 		foot: "Cost is misses weighted by what the next level takes, about as many cycles. Made by corotracer mem html.",
 		filterLabel: "Filter by name, file or address",
 		target: ({ type }) => (/^\d+$/.test(type ?? "") ? document.getElementById(`type-${type}`) : null),

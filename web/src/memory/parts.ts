@@ -8,12 +8,12 @@ import { shownOf, tablePart, type PagePart } from "../ui/part_page.ts";
 import { bar, empty, panel, type Panel } from "../ui/parts.ts";
 import { matches, SortTable, type SortColumn } from "../ui/sort_table.ts";
 import { heatKey, heatMap } from "./heat_map.ts";
-import type { Counts, Field, MemoryData, Owner, SharedField, SharedLine, SourceLine, Thread } from "./types.ts";
+import type { CodeCounts, Counts, Field, MemoryData, Owner, SharedField, SharedLine, SourceLine, Thread } from "./types.ts";
 
 const percent = (part: number, whole: number) => (whole > 0 ? (100 * part) / whole : 0);
 
 // A share of a whole, as a number and as a bar.
-function share(part: number, whole: number): HTMLElement {
+export function share(part: number, whole: number): HTMLElement {
 	return h("span", { class: "share" }, h("span", null, `${percent(part, whole).toFixed(1)}\u202f%`), bar(whole > 0 ? part / whole : 0, "heat"));
 }
 
@@ -76,7 +76,7 @@ export function threadsPart(d: MemoryData): PagePart {
 
 // ---- types, source lines ----
 
-export function countColumns<T extends Counts>(d: MemoryData): SortColumn<T>[] {
+export function countColumns<T extends CodeCounts>(d: MemoryData): SortColumn<T>[] {
 	return [
 		{ key: "reads", label: "Reads", end: true, value: (r) => r.reads },
 		{ key: "writes", label: "Writes", end: true, value: (r) => r.writes },
@@ -88,7 +88,7 @@ export function sharedColumn<T extends Counts>(): SortColumn<T> {
 	return { key: "false_sharing", label: "Falsely shared", end: true, value: (r) => r.false_sharing };
 }
 
-export function costColumn<T extends Counts>(total: number): SortColumn<T> {
+export function costColumn<T extends CodeCounts>(total: number): SortColumn<T> {
 	return {
 		key: "cost", label: "Cost", title: "Misses weighted by what the next level takes, in cycles", end: true,
 		value: (r) => r.cost, show: (r) => share(r.cost, total),
@@ -151,7 +151,7 @@ function layoutArticle(d: MemoryData, owner: Owner, index: number): HTMLElement 
 }
 
 // Hides the articles whose text does not match; what is left.
-function filterArticles(box: Panel, none: HTMLElement, articles: readonly (readonly [HTMLElement, string])[], words: readonly string[]): void {
+export function filterArticles(box: Panel, none: HTMLElement, articles: readonly (readonly [HTMLElement, string])[], words: readonly string[]): void {
 	let shown = 0;
 	for (const [el, text] of articles) {
 		el.hidden = !matches(words, text);

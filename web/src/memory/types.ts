@@ -99,6 +99,46 @@ export interface Thread {
 	levels: { misses: number }[];
 }
 
+export interface CodeCounts {
+	reads: number;
+	writes: number;
+	misses: number[];          // by level
+	cost: number;
+}
+
+// What the function does itself; inclusive: with the functions that it calls.
+export interface CalledFunction extends CodeCounts {
+	name: string;
+	file: string | null;
+	line: number;              // 0: unknown
+	module: string | null;
+	calls: number | null;      // null: unknown
+	inclusive: CodeCounts | null;
+}
+
+// A function with those that called it; the first is the program, and its own parent.
+export interface FlameFrame {
+	name: string;
+	file: string | null;
+	parent: number;
+	calls: number | null;
+	cost: number;
+	own: number;               // cost of the function itself
+	accesses: number;
+	misses: number;            // of the last level
+}
+
+export interface SourceCounts extends CodeCounts {
+	line: number;
+}
+
+export interface SourceFile {
+	file: string;
+	cost: number;
+	problem: string | null;
+	hunks: { line: number; text: string[]; counts: SourceCounts[] }[];
+}
+
 export interface MemoryData {
 	title: string;
 	command: string[];
@@ -121,4 +161,10 @@ export interface MemoryData {
 	coroutines: Coroutine[];
 	coroutines_of: number;
 	problems: string[];
+	has_stacks: boolean;
+	functions: CalledFunction[];
+	functions_of: number;
+	flame: FlameFrame[];
+	flame_hidden: number;      // frames with too little of the cost
+	sources?: SourceFile[];    // without: the page has no source code
 }

@@ -1,56 +1,48 @@
 // SPDX-License-Identifier: MIT
-// flame_box.ts - a flame graph that hangs down: a click zooms in, a filter marks, every block has its numbers.
+// flame_box.ts - a flame graph: zoomed by a click, searched by words, read by pointer and keyboard.
 
 import { h, replace } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
-import { buildFlameTree, drawFlame, hitShare, TASK_STATES, type FlameBlock, type FlameNode, type FlameStack } from "../data/flame_tree.ts";
+import { drawFlame, hitShare, type FlameBlock, type FlameShape } from "../data/flame_draw.ts";
 import { empty, Tip } from "./parts.ts";
 import { matches } from "./sort_table.ts";
 
 const BLOCKS_MOST = 4000;
 const WIDTH_LEAST = 0.0008;    // a block of one pixel
 
-export interface FlameOptions {
-	stacks: readonly FlameStack[];
-	back: HTMLButtonElement;   // disabled while all is shown
-	empty: string;             // what is said of no stacks
-	title(n: FlameNode): string;
-	text(n: FlameNode): string; // what the filter looks at
-	facts(n: FlameNode): [string, string][];
+export interface FlameOptions<N> {
+	empty: string;
+	text(n: N): string;        // what a filter looks at
+	title(n: N): string;
+	facts(n: N): [string, string][];
+	tone(n: N): string;        // the class of its colour
+	label(n: N): (Node | string | null)[];
+	strip?(n: N): Node;        // at the bottom of the block
 }
 
-// Shares of the states as one strip.
-function stateStrip(n: FlameNode): HTMLElement {
-	const strip = h("span", { class: "flame-states", aria: { hidden: true } });
-	n.states.forEach((samples, i) => {
-		if (samples === 0) return;
-		const part = h("i", { class: `flame-${TASK_STATES[i]}` });
-		part.style.width = `${(100 * samples / n.samples).toFixed(2)}%`;
-		strip.append(part);
-	});
-	return strip;
-}
-
-export class FlameBox {
+export class FlameBox<N extends FlameShape<N>> {
 	readonly el = h("div", { class: "flame", role: "group", aria: { label: "Flame graph" } });
-	private readonly o: FlameOptions;
-	private top: FlameNode;
+	private readonly o: FlameOptions<N>;
+	private top: N;
+	private readonly back: HTMLButtonElement;
 	private readonly tip = new Tip();
-	private focus: FlameNode;
+	private focus: N;
 	private words: readonly string[] = [];
 
-	constructor(options: FlameOptions) {
+	constructor(top: N, back: HTMLButtonElement, options: FlameOptions<N>) {
 		this.o = options;
-		this.top = this.focus = buildFlameTree(options.stacks);
+		this.back = back;
+		this.top = this.focus = top;
 		this.el.addEventListener("keydown", (ev) => ev.key === "Escape" && this.zoom(this.top));
 	}
 
-	setStacks(stacks: readonly FlameStack[]): void {
-		this.top = this.focus = buildFlameTree(stacks);
+	// Another tree, seen whole.
+	setTop(top: N): void {
+		this.top = this.focus = top;
 		this.draw();
 	}
 
-	zoom(node: FlameNode): void {
+	zoom(node: N): void {
 		this.focus = node;
 		this.draw();
 		this.el.querySelector<HTMLElement>("[data-focus]")?.focus({ preventScroll: true });
@@ -60,20 +52,20 @@ export class FlameBox {
 		this.zoom(this.top);
 	}
 
-	// The share of the task time whose stacks match; null: no filter.
+	// The share of the width whose stacks match; null: no filter.
 	search(words: readonly string[]): number | null {
 		this.words = words;
 		this.draw();
 		return words.length === 0 ? null : hitShare(this.top, (n) => this.isHit(n));
 	}
 
-	private isHit(n: FlameNode): boolean {
+	private isHit(n: N): boolean {
 		return matches(this.words, this.o.text(n));
 	}
 
 	private draw(): void {
 		const { blocks, rows, hidden } = drawFlame(this.focus, WIDTH_LEAST, BLOCKS_MOST);
-		this.o.back.disabled = this.focus === this.top;
+		this.back.disabled = this.focus === this.top;
 		this.tip.hide();
 		if (blocks.length === 0) {
 			replace(this.el, empty(this.o.empty));
@@ -84,14 +76,14 @@ export class FlameBox {
 		replace(this.el, chart, hidden > 0 ? h("p", { class: "muted" }, `${fmt.plural(hidden, "more node")} too narrow or too deep to show; zoom in for them.`) : null);
 	}
 
-	private block(b: FlameBlock): HTMLElement {
+	private block(b: FlameBlock<N>): HTMLElement {
 		const { node } = b;
-		const [title, facts] = [this.o.title(node), this.o.facts(node)];
-		const main = TASK_STATES[node.states.indexOf(Math.max(...node.states))];
-		const show = (x: number, y: number) => this.tip.show(x, y, title, facts);
+		const { title, facts, tone, label, strip } = this.o;
+		const pairs = facts(node);
+		const show = (x: number, y: number) => this.tip.show(x, y, title(node), pairs);
 		const el = h("button", {
-			class: `flame-block flame-${main}${this.words.length === 0 ? "" : this.isHit(node) ? " hit" : " miss"}`, type: "button",
-			aria: { label: `${title}: ${facts.map(([k, v]) => `${k} ${v}`).join(", ")}` },
+			class: `flame-block ${tone(node)}${this.words.length === 0 ? "" : this.isHit(node) ? " hit" : " miss"}`, type: "button",
+			aria: { label: `${title(node)}: ${pairs.map(([k, v]) => `${k} ${v}`).join(", ")}` },
 			data: node === this.focus ? { focus: "" } : {},
 			on: {
 				click: () => this.zoom(node), pointermove: (ev) => show(ev.clientX, ev.clientY), pointerleave: () => this.tip.hide(), blur: () => this.tip.hide(),
@@ -100,15 +92,10 @@ export class FlameBox {
 					if (el.matches(":focus-visible")) show(box.left, box.bottom - 12);
 				},
 			},
-		}, b.width > 0.012 ? h("span", { class: "flame-name" }, title, node.level.line === null ? null : h("span", { class: "muted" }, `:${node.level.line}`)) : null, stateStrip(node));
+		}, b.width > 0.012 ? h("span", { class: "flame-name" }, ...label(node)) : null, strip?.(node) ?? null);
 		el.style.left = `${(100 * b.from).toFixed(4)}%`;
 		el.style.width = `${(100 * b.width).toFixed(4)}%`;
 		el.style.top = `${(b.row * 1.75).toFixed(2)}rem`;
 		return el;
 	}
 }
-
-export function stateKey(): HTMLElement {
-	return h("p", { class: "flame-key muted" }, ...TASK_STATES.map((s) => h("span", null, h("i", { class: `flame-${s}` }), s)));
-}
-

@@ -4,8 +4,9 @@
 import { button, h, replace, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import { viewHref, type Params } from "../base/route.ts";
-import { TASK_STATES, type FlameLevel, type FlameNode, type FlameStack } from "../data/flame_tree.ts";
-import { FlameBox, stateKey } from "../ui/flame_box.ts";
+import { buildFlameTree, TASK_STATES, type FlameLevel, type FlameNode, type FlameStack } from "../data/flame_tree.ts";
+import { FlameBox } from "../ui/flame_box.ts";
+import { stateKey, stateStrip, stateTone } from "../ui/flame_states.ts";
 import { bar, empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
 import { SelectionSums } from "../ui/selection_sums.ts";
 import { SortTable } from "../ui/sort_table.ts";
@@ -26,7 +27,7 @@ export class TimeView implements View {
 	private readonly status: HTMLElement;
 	private readonly facts: Panel;
 	private readonly reasons: Panel;
-	private readonly flame: FlameBox;
+	private readonly flame: FlameBox<FlameNode>;
 	private readonly map: WaitMap;
 	private readonly sites: Panel;
 	private table: SortTable<SiteSum> | null = null;
@@ -43,9 +44,9 @@ export class TimeView implements View {
 		this.reasons = panel("Waiting, by reason");
 		this.sites = panel("Places", { sheet: () => this.table?.sheet("places") ?? { name: "places", head: [], rows: [] } });
 		const back = button("Show all", () => this.flame.reset(), { class: "button quiet" });
-		this.flame = new FlameBox({
-			stacks: [], back, empty: "Nothing ran or waited in the selection.", title: (n) => n.level.function ?? "",
-			text: (n) => n.level.function ?? "", facts: (n) => this.nodeFacts(n),
+		this.flame = new FlameBox<FlameNode>(buildFlameTree([]), back, {
+			empty: "Nothing ran or waited in the selection.", title: (n) => n.level.function ?? "", text: (n) => n.level.function ?? "",
+			facts: (n) => this.nodeFacts(n), tone: stateTone, label: (n) => [n.level.function], strip: stateStrip,
 		});
 		const flame = panel("Flame graph", { note: "time of all coroutines together", tools: [back] });
 		flame.body.append(h("p", { class: "muted" }, "Above are the coroutines that created those below; then the place where they wait or where their slices end, and why."),
@@ -79,7 +80,7 @@ export class TimeView implements View {
 		this.last = sums;
 		this.drawFacts(sums);
 		this.drawReasons(sums);
-		this.flame.setStacks(this.stacksOf(sums));
+		this.flame.setTop(buildFlameTree(this.stacksOf(sums)));
 		this.map.setSums(sums, COLUMNS);
 		this.drawSites(sums);
 	}

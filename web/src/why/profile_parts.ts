@@ -3,9 +3,10 @@
 
 import { button, h, setText } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
-import { TASK_STATES, type FlameNode } from "../data/flame_tree.ts";
-import { FlameBox, stateKey } from "../ui/flame_box.ts";
 import { tablePart, type PagePart } from "../ui/part_page.ts";
+import { buildFlameTree, TASK_STATES, type FlameNode } from "../data/flame_tree.ts";
+import { FlameBox } from "../ui/flame_box.ts";
+import { stateKey, stateStrip, stateTone } from "../ui/flame_states.ts";
 import { panel } from "../ui/parts.ts";
 import { SortTable } from "../ui/sort_table.ts";
 import { functionText, placeText, stackList } from "./stack_list.ts";
@@ -32,11 +33,21 @@ function nodeFacts(d: ProfileData, n: FlameNode): [string, string][] {
 
 // ---- flame graph ----
 
+function flameBox(d: ProfileData, back: HTMLButtonElement): FlameBox<FlameNode> {
+	return new FlameBox<FlameNode>(buildFlameTree(d.stacks), back, {
+		empty: "No task was seen.",
+		text: nodeText,
+		title: (n) => functionText(n.level),
+		facts: (n) => nodeFacts(d, n),
+		tone: stateTone,
+		label: (n) => [functionText(n.level), n.level.line === null ? null : h("span", { class: "muted" }, `:${n.level.line}`)],
+		strip: stateStrip,
+	});
+}
+
 export function flamePart(d: ProfileData): PagePart {
 	const back = button("Show all", () => flame.reset(), { class: "button quiet" });
-	const flame = new FlameBox({
-		stacks: d.stacks, back, empty: "No task was seen.", title: (n) => functionText(n.level), text: nodeText, facts: (n) => nodeFacts(d, n),
-	});
+	const flame = flameBox(d, back);
 	const box = panel("Flame graph", { tools: [back] });
 	box.el.id = "flame";
 	box.body.append(h("p", { class: "muted" }, "Each coroutine awaits those below it. The width is the time that tasks spent in these stacks; a click zooms in, Escape zooms out."),
