@@ -5,6 +5,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Sets start at cache lines of the host if their size allows it. */
+static uint64_t *cache_slots_new(uint64_t lines)
+{
+	uint64_t *slots = NULL;
+
+	if (posix_memalign((void **)&slots, 64, lines * sizeof(*slots)) != 0)
+		return NULL;
+	memset(slots, 0, lines * sizeof(*slots));
+	return slots;
+}
+
 int cache_init(struct cache *c, uint64_t lines, uint32_t ways, uint32_t shift,
 	       enum sim_policy policy, uint64_t seed, bool classes)
 {
@@ -22,26 +33,22 @@ int cache_init(struct cache *c, uint64_t lines, uint32_t ways, uint32_t shift,
 	c->classes = classes;
 	if (c->is_pool && pool_init(&c->pool, lines) < 0)
 		return -ENOMEM;
-	if (classes && pool_init(&c->shadow, lines) < 0)
+	if (classes && recency_init(&c->shadow, lines) < 0)
 		return -ENOMEM;
 	if (c->is_pool)
 		return 0;
-	c->slots = calloc(lines, sizeof(*c->slots));
+	c->slots = cache_slots_new(lines);
 	if (policy == SIM_PLRU)
 		c->trees = calloc(c->nr_sets, sizeof(*c->trees));
-	if (classes)
-		c->nodes = calloc(lines, sizeof(*c->nodes));
-	return c->slots && (c->trees || policy != SIM_PLRU) && (c->nodes || !classes) ? 0 : -ENOMEM;
+	return c->slots && (c->trees || policy != SIM_PLRU) ? 0 : -ENOMEM;
 }
 
 void cache_release(struct cache *c)
 {
 	free(c->slots);
-	free(c->nodes);
 	free(c->trees);
 	pool_release(&c->pool);
-	pool_release(&c->shadow);
-	u64map_release(&c->seen);
+	recency_release(&c->shadow);
 	u64map_release(&c->lost);
 }
 
@@ -136,14 +143,11 @@ static bool is_ordered(const struct cache *c)
 	return c->policy == SIM_LRU || c->policy == SIM_FIFO || c->policy == SIM_LIFO;
 }
 
-/* Move @nr slots, and their entries in the nodes array. */
-static void cache_move(struct cache *c, const uint64_t *from, uint64_t *to, size_t nr)
+/* Move @nr slots; the ranges may overlap. */
+static void cache_move(const uint64_t *from, uint64_t *to, size_t nr)
 {
 	size_t i;
 
-	if (c->nodes)
-		memmove(c->nodes + (to - c->slots), c->nodes + (from - c->slots),
-			nr * sizeof(*c->nodes));
 	if (to < from) {
 		for (i = 0; i < nr; i++)
 			to[i] = from[i];
@@ -167,7 +171,7 @@ static uint64_t *insert_in_front(struct cache *c, uint64_t *set, uint64_t value,
 		for (last = 0; set[last]; last++)
 			;
 	}
-	cache_move(c, set, set + 1, last);
+	cache_move(set, set + 1, last);
 	set[0] = value;
 	return set;
 }
@@ -207,7 +211,7 @@ uint64_t cache_remove(struct cache *c, uint64_t *slot)
 	if (is_ordered(c)) {
 		uint64_t *end = cache_set(c, SLOT_LINE(value)) + c->ways - 1;
 
-		cache_move(c, slot + 1, slot, (size_t)(end - slot));
+		cache_move(slot + 1, slot, (size_t)(end - slot));
 		slot = end;
 	}
 	*slot = 0;

@@ -17,6 +17,7 @@
 
 #include "base/u64map.h"
 #include "memory/sim/line_pool.h"
+#include "memory/sim/recency.h"
 #include "memory/sim/sim.h"
 
 #define CACHE_WAYS_MAX  64u
@@ -32,7 +33,6 @@
 
 struct cache {
 	uint64_t *slots;
-	uint32_t *nodes; /* per slot: the line's node in the shadow, possibly out of date */
 	uint64_t *trees; /* PLRU: a bit per inner node of a set's tree */
 	uint64_t nr_sets, mask;
 	uint32_t ways;
@@ -46,8 +46,8 @@ struct cache {
 
 	/* For the classes of misses; see classes.h. */
 	bool classes;
-	struct pool shadow;
-	struct u64map seen, lost; /* key: line / 64; value: a bit per line */
+	struct recency shadow;
+	struct u64map lost; /* key: line / 64; value: a bit per line */
 };
 
 /* @lines lines of 2^@shift bytes; @ways 0: fully associative.  Returns 0 or -ENOMEM. */
@@ -86,18 +86,10 @@ static inline uint64_t *cache_find(const struct cache *c, uint64_t line)
 }
 
 /* Move the line in @slot to the front of its LRU set. */
-static inline uint64_t *cache_to_front(struct cache *c, uint64_t *set, uint64_t *slot)
+static inline uint64_t *cache_to_front(uint64_t *set, uint64_t *slot)
 {
 	uint64_t value = *slot;
 
-	if (c->nodes) {
-		uint32_t *first = c->nodes + (set - c->slots), *node = first + (slot - set);
-		uint32_t mine = *node;
-
-		for (; node > first; node--)
-			node[0] = node[-1];
-		*first = mine;
-	}
 	for (; slot > set; slot--)
 		slot[0] = slot[-1];
 	*set = value;
@@ -111,7 +103,7 @@ static inline uint64_t *cache_use(struct cache *c, uint64_t *slot)
 		return slot;
 	if (c->is_pool || c->policy != SIM_LRU)
 		return cache_used_elsewhere(c, slot);
-	return cache_to_front(c, cache_set(c, SLOT_LINE(*slot)), slot);
+	return cache_to_front(cache_set(c, SLOT_LINE(*slot)), slot);
 }
 
 /*

@@ -187,8 +187,8 @@ static void path_handle_hit(struct path_walk *w, uint32_t k, uint64_t *slot)
 	w->u->thread->level[k].hits[w->u->is_write] += s->weight;
 	if (w->u->out)
 		w->u->out->level[k].hits++;
-	if (c->classes)
-		classes_hit(c, slot);
+	if (c->classes && classes_use(c, SLOT_LINE(*slot)) < 0)
+		s->failed = -ENOMEM;
 	slot = cache_use(c, slot);
 	if (*slot & SLOT_PREFETCH) {
 		*slot &= ~SLOT_PREFETCH;

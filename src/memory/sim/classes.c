@@ -2,8 +2,6 @@
 /* classes.c - classify misses: cold, capacity, conflict or coherence. */
 #include "memory/sim/classes.h"
 
-#include <errno.h>
-
 int classes_lost(struct cache *c, uint64_t line)
 {
 	uint64_t *bits = u64map_at(&c->lost, line / 64);
@@ -26,18 +24,18 @@ bool classes_was_lost(struct cache *c, uint64_t line)
 
 int classes_miss(struct cache *c, uint64_t line, bool was_lost)
 {
-	bool in_shadow = classes_use(c, line);
-	uint64_t *seen, bit = UINT64_C(1) << line % 64;
+	uint32_t *cell = recency_cell(&c->shadow, line);
+	bool in_shadow, seen;
 
+	if (!cell)
+		return -ENOMEM;
+	seen = *cell & RECENCY_MARK;
+	in_shadow = c->shadow.last == line || recency_use(&c->shadow, cell);
+	c->shadow.last = line;
 	if (was_lost)
 		return SIM_COHERENCE;
 	if (in_shadow)
 		return SIM_CONFLICT;
-	seen = u64map_at(&c->seen, line / 64);
-	if (!seen)
-		return -ENOMEM;
-	if (*seen & bit)
-		return SIM_CAPACITY;
-	*seen |= bit;
-	return SIM_COLD;
+	*cell |= RECENCY_MARK;
+	return seen ? SIM_CAPACITY : SIM_COLD;
 }

@@ -49,11 +49,6 @@ uint32_t pool_find(const struct pool *p, uint64_t value)
 	return node;
 }
 
-void pool_fetch(const struct pool *p, uint64_t value)
-{
-	__builtin_prefetch(bucket_of(p, value));
-}
-
 uint32_t pool_add(struct pool *p, uint64_t value)
 {
 	uint32_t *bucket = bucket_of(p, value);

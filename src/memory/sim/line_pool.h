@@ -2,9 +2,7 @@
 /*
  * line_pool.h - a fully associative cache of any size: one list of lines, with a hash.
  *
- * A pool is the cache itself if a level is fully associative.  It is also the LRU shadow of
- * every cache, which separates conflict misses from capacity misses.  The newest or most
- * recently used line is first.
+ * A level that is fully associative is a pool.  The newest or most recently used line is first.
  */
 #ifndef MEMORY_SIM_LINE_POOL_H
 #define MEMORY_SIM_LINE_POOL_H
@@ -42,9 +40,6 @@ void pool_release(struct pool *p);
 
 /* The node of the line of @value, or POOL_NONE. */
 uint32_t pool_find(const struct pool *p, uint64_t value);
-
-/* Prefetch the bucket: the line will be looked up soon. */
-void pool_fetch(const struct pool *p, uint64_t value);
 
 /* Insert at the front.  The pool must not be full. */
 uint32_t pool_add(struct pool *p, uint64_t value);

@@ -8,6 +8,7 @@
 #define MEMORY_SIM_MACHINE_H
 
 #include "memory/sim/cache.h"
+#include "memory/sim/lru_run.h"
 #include "memory/sim/sim.h"
 
 #define SIM_THREADS_MAX 16384u /* counted separately */
@@ -52,7 +53,9 @@ struct sim {
 	struct sim_totals totals;
 	struct sim_traffic traffic[SIM_LEVELS_MAX];
 	struct sim_tlb_counts tlb[SIM_TLBS_MAX];
-	bool missing; /* many recent accesses missed the first level */
+	bool missing;                   /* many recent accesses missed the first level */
+	const struct lru_path *path;    /* for simple machines */
+	uint64_t *uses[SIM_LEVELS_MAX]; /* LRU_USES each; NULL: not needed yet */
 	int failed;
 };
 

@@ -32,6 +32,7 @@ struct sim *sim_new(const struct sim_config *config, struct err *err)
 	s->max_cores = config->cores ? config->cores : SIM_CORES_AUTO;
 	s->page_shift = log2_of(config->page);
 	s->weight = 256;
+	s->path = lru_path_of(NULL);
 	for (k = 0; k < s->nr_levels; k++)
 		s->line_shift[k] = log2_of(config->level[k].line);
 	for (k = 0; k < s->nr_levels && s->max_cores > 1; k++) {
@@ -59,6 +60,7 @@ void sim_free(struct sim *s)
 			free(s->caches[k][i]);
 		}
 		free(s->caches[k]);
+		free(s->uses[k]);
 	}
 	for (i = 0; i < s->nr_cores; i++) {
 		for (k = 0; k < s->config.nr_tlbs; k++) {
@@ -267,8 +269,8 @@ static int sim_use_line(struct use *u)
 	u->thread->level[0].hits[u->is_write] += s->weight;
 	if (u->out)
 		u->out->level[0].hits++;
-	if (c->classes)
-		classes_hit(c, slot);
+	if (c->classes && classes_use(c, u->line) < 0)
+		return -ENOMEM;
 	slot = cache_use(c, slot);
 	special = SLOT_FOLLOWED | SLOT_PREFETCH | (u->is_write ? SLOT_SHARED : 0);
 	if (*slot & special || (u->is_write && s->config.level[0].write_through))

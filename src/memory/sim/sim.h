@@ -38,8 +38,8 @@
  *   conflict    a fully associative LRU cache of the same size holds the line
  *   capacity    such a cache does not hold it either
  *
- * Memory use: the caches, a tag store of the same size for each (classes), and maps of the lines
- * that were ever used: 16 bytes per 64 adjacent lines and cache.  It grows with the memory that
+ * Memory use: the caches, a queue of four times their lines for each (classes), and a cell per
+ * line: 256 bytes per 64 adjacent lines and cache.  It grows with the memory that
  * the program touched, not with the length of the trace.
  */
 #ifndef MEMORY_SIM_SIM_H
@@ -161,6 +161,12 @@ int sim_access(struct sim *s, uint32_t thread, uint64_t address, uint32_t size, 
 
 /* The same for @nr accesses of one thread. */
 int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr);
+
+/*
+ * For tests: the code that sim_run() uses for simple machines: "avx512", "avx2", "neon", "scalar";
+ * NULL: the fastest.  -ENOTSUP: this host does not have it.  All have the same results.
+ */
+int sim_choose_path(struct sim *s, const char *name);
 
 /* ---- results -------------------------------------------------------------- */
 

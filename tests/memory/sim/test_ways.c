@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_ways.c - all interfaces of the simulator give the same result: many accesses at once, one by
- * one, and with each outcome added up; and simulators are independent of each other.
+ * test_ways.c - all interfaces of the simulator give the same result: many accesses at once (by
+ * each vector unit of the host), one by one, and with each outcome added up; and simulators are
+ * independent of each other.
  */
 #include "check.h"
 #include "memory/sim/config.h"
@@ -38,6 +39,16 @@ static void make_accesses(uint64_t *state, uint32_t nr_threads)
 	}
 }
 
+/* A set of 1 to 64 ways: whole vectors, parts of one, and none. */
+static void make_sets(uint64_t *state, struct sim_level_config *l)
+{
+	static const uint8_t ways[] = { 0, 1, 2, 3, 4, 5, 8, 8, 10, 12, 16, 16, 20, 24, 33, 64 };
+
+	l->ways = ways[traces_random(state) % sizeof(ways)];
+	if (l->ways)
+		l->size = (uint64_t)l->line * l->ways * (1 + traces_random(state) % 12);
+}
+
 static void make_machine(uint64_t *state, struct sim_config *c)
 {
 	uint32_t k;
@@ -54,8 +65,11 @@ static void make_machine(uint64_t *state, struct sim_config *c)
 		l->ways = traces_random(state) % 4 ? 4 : 0;
 		l->share = k == 2 ? 0 : 1;
 		/* Half of the machines are simple enough for the short path. */
-		if (c->seed % 2)
+		if (c->seed % 2) {
+			l->line = 32u << (c->seed >> 8) % 3;
+			make_sets(state, l);
 			continue;
+		}
 		l->policy = (enum sim_policy)(traces_random(state) % 5);
 		if (l->policy == SIM_PLRU)
 			l->ways = 8;
@@ -148,17 +162,37 @@ static void sums_are(const struct sums *n, struct sim *s, bool prefetches)
 		CHECK_EQ(n->fetched, t.memory_reads);
 }
 
+static const char *const paths[] = { "avx512", "avx2", "neon", "scalar" };
+#define PATHS (sizeof(paths) / sizeof(*paths))
+
+/* Simulators for the paths that this host has.  Returns how many. */
+static size_t new_sims(const struct sim_config *c, struct sim **sims)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < PATHS; i++) {
+		sims[nr] = new_sim(c);
+		if (sim_choose_path(sims[nr], paths[i]) == 0)
+			nr++;
+		else
+			sim_free(sims[nr]);
+	}
+	CHECK(nr > 0);
+	return nr;
+}
+
 static void one_machine(uint64_t *state)
 {
 	struct sim_config c;
-	struct sim *many, *one, *told;
+	struct sim *many[PATHS], *one, *told;
+	size_t nr_many, j;
 	struct sums sums = { 0 };
 	bool prefetches = false;
 	uint32_t i, from;
 
 	make_machine(state, &c);
 	make_accesses(state, 1 + (uint32_t)(traces_random(state) % 4));
-	many = new_sim(&c);
+	nr_many = new_sims(&c, many);
 	one = new_sim(&c);
 	told = new_sim(&c);
 	for (i = from = 0; i < ACCESSES; i++) {
@@ -172,16 +206,21 @@ static void one_machine(uint64_t *state)
 			 0);
 		add(&sums, &out, c.nr_levels);
 		if (i + 1 == ACCESSES || threads[i + 1] != threads[from]) {
-			CHECK_EQ(sim_run(many, threads[from], accesses + from, i + 1 - from), 0);
+			for (j = 0; j < nr_many; j++)
+				CHECK_EQ(sim_run(many[j], threads[from], accesses + from,
+						 i + 1 - from),
+					 0);
 			from = i + 1;
 		}
 	}
-	same(many, one);
+	for (j = 0; j < nr_many; j++) {
+		same(many[j], one);
+		sim_free(many[j]);
+	}
 	same(told, one);
 	for (i = 0; i < c.nr_levels; i++)
 		prefetches |= c.level[i].prefetch != SIM_PREFETCH_NONE;
 	sums_are(&sums, told, prefetches);
-	sim_free(many);
 	sim_free(one);
 	sim_free(told);
 }
@@ -191,7 +230,7 @@ static void all_ways_come_to_the_same(void)
 	uint64_t state = 99;
 	unsigned i;
 
-	for (i = 0; i < 60; i++)
+	for (i = 0; i < 120; i++)
 		one_machine(&state);
 }
 

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lru_run_code.h - the algorithm of lru_run.h, included once per instruction set.
+ *
+ * The file that includes it defines
+ *	LRU_LANES                    slots of a vector
+ *	LRU_TAILS                    1: vectors with fewer slots can be loaded and stored
+ *	lru_vector                   the type
+ *	lru_load(at, nr)             slots that are not loaded are 0
+ *	lru_store(at, nr, v)
+ *	lru_equal(v, all)            a bit per slot
+ *	lru_all(value)
+ *	lru_shift(v, before, lanes)  v with those of its first slots that are in @lanes moved by
+ *	                             one; the last slot of @before becomes the first
+ * for LRU_LANES > 1.
+ */
+#include "memory/sim/lru_run.h"
+
+#define LRU_AHEAD    16 /* accesses: distance at which the second level's set is prefetched */
+#define LRU_NEVER(x) __builtin_expect(!!(x), 0)
+#define LRU_INLINE   static inline __attribute__((always_inline))
+
+/* ---- one set --------------------------------------------------------------- */
+
+LRU_INLINE bool lru_use_slots(uint64_t *set, uint32_t ways, uint64_t value, uint64_t *victim)
+{
+	uint64_t want = value & ~SLOT_DIRTY, next = value, was;
+	uint32_t i;
+
+	for (i = 0; i < ways; i++) {
+		was = set[i];
+		set[i] = next;
+		if ((was & ~SLOT_DIRTY) == want) {
+			set[0] |= was;
+			return true;
+		}
+		next = was;
+	}
+	*victim = next;
+	return false;
+}
+
+#if LRU_LANES > 1
+/* @value is SLOT_OF(line), dirty or not.  Returns true for a hit; else *@victim is set. */
+LRU_INLINE bool lru_use_vectors(uint64_t *set, const uint32_t ways, uint64_t value,
+				uint64_t *victim)
+{
+	lru_vector v[CACHE_WAYS_MAX / LRU_LANES], before;
+	lru_vector clean = lru_all(value & ~SLOT_DIRTY), dirty = lru_all(value | SLOT_DIRTY);
+	uint64_t is_clean = 0, is_dirty = 0, found, moves;
+	uint32_t i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < ways; i += LRU_LANES) {
+		uint32_t nr = ways - i < LRU_LANES ? ways - i : LRU_LANES;
+
+		v[i / LRU_LANES] = lru_load(set + i, nr);
+		is_clean |= (uint64_t)lru_equal(v[i / LRU_LANES], clean) << i;
+		is_dirty |= (uint64_t)lru_equal(v[i / LRU_LANES], dirty) << i;
+	}
+	found = is_clean | is_dirty;
+	moves = found ^ (found - 1); /* all slots up to the line; after a miss, all */
+	*victim = set[ways - 1];
+	before = lru_all(value | (is_dirty ? SLOT_DIRTY : 0));
+#pragma GCC unroll 8
+	for (i = 0; i < ways; i += LRU_LANES) {
+		uint32_t nr = ways - i < LRU_LANES ? ways - i : LRU_LANES;
+
+		lru_store(set + i, nr,
+			  lru_shift(v[i / LRU_LANES], before,
+				    (uint32_t)(moves >> i) & ((1u << LRU_LANES) - 1)));
+		before = v[i / LRU_LANES];
+	}
+	return found;
+}
+#endif
+
+LRU_INLINE bool lru_use_set(uint64_t *set, uint32_t ways, uint64_t value, uint64_t *victim)
+{
+#if LRU_LANES > 1
+	if (ways == 8)
+		return lru_use_vectors(set, 8, value, victim);
+	if (ways == 16)
+		return lru_use_vectors(set, 16, value, victim);
+	if (ways > 2 && (LRU_TAILS || ways % LRU_LANES == 0))
+		return lru_use_vectors(set, ways, value, victim);
+#endif
+	return lru_use_slots(set, ways, value, victim);
+}
+
+/* ---- a level --------------------------------------------------------------- */
+
+/* Look up, and insert after a miss: then *@victim is the slot that was evicted, or 0. */
+LRU_INLINE bool lru_use_level(struct cache *c, uint64_t line, uint64_t *victim)
+{
+	uint64_t *slot;
+
+	if (!c->is_pool && c->policy == SIM_LRU)
+		return lru_use_set(cache_set(c, line), c->ways, SLOT_OF(line), victim);
+	slot = cache_find(c, line);
+	if (slot)
+		cache_use(c, slot);
+	else
+		cache_insert(c, SLOT_OF(line), victim);
+	return slot;
+}
+
+/* A line that was evicted from level @k. */
+static void lru_evict(struct lru_run *x, uint32_t k, uint64_t value)
+{
+	uint64_t line = SLOT_LINE(value) << x->path[k]->shift;
+
+	x->evictions[k]++;
+	if (!(value & SLOT_DIRTY))
+		return;
+	x->write_backs[k]++;
+	for (k++; k < x->nr_levels; k++) {
+		uint64_t *slot = cache_find(x->path[k], line >> x->path[k]->shift);
+
+		if (slot) {
+			*slot |= SLOT_DIRTY;
+			return;
+		}
+	}
+	x->memory_writes++;
+}
+
+LRU_INLINE void lru_note(struct lru_run *x, uint32_t k, uint64_t line, uint64_t bits)
+{
+	if (x->notes)
+		x->uses[k][x->nr_uses[k]++] = SLOT_OF(line) | bits;
+}
+
+/* The first level missed @line, and has inserted it already. */
+static void lru_miss(struct lru_run *x, uint64_t line, bool is_write, uint64_t victim)
+{
+	uint64_t victims[SIM_LEVELS_MAX], address = line << x->path[0]->shift;
+	uint32_t k;
+
+	victims[0] = victim;
+	x->misses[0][is_write]++;
+	for (k = 1; k < x->nr_levels; k++) {
+		struct cache *c = x->path[k];
+		bool hit = lru_use_level(c, address >> c->shift, &victims[k]);
+
+		lru_note(x, k, address >> c->shift,
+			 (is_write ? USE_WRITE : 0) | (hit ? 0 : USE_MISS));
+		if (hit) {
+			x->hits[k][is_write]++;
+			break;
+		}
+		x->misses[k][is_write]++;
+	}
+	x->memory_reads += k == x->nr_levels;
+	while (k-- > 0) {
+		if (victims[k])
+			lru_evict(x, k, victims[k]);
+	}
+}
+
+/* ---- accesses -------------------------------------------------------------- */
+
+LRU_INLINE void lru_use_line(struct lru_run *x, struct cache *c, uint64_t line, uint64_t is_write,
+			     const bool notes)
+{
+	uint64_t *set = cache_set(c, line), want = SLOT_OF(line), victim;
+
+	if ((*set & ~SLOT_DIRTY) == want) {
+		if (is_write & ~*set)
+			*set |= SLOT_DIRTY;
+		if (notes &&
+		    (!x->nr_uses[0] || (x->uses[0][x->nr_uses[0] - 1] & ~SLOT_FLAGS) != want))
+			lru_note(x, 0, line, is_write);
+		return;
+	}
+	if (lru_use_set(set, c->ways, want | is_write, &victim)) {
+		if (notes)
+			lru_note(x, 0, line, is_write);
+		return;
+	}
+	if (notes)
+		lru_note(x, 0, line, is_write | USE_MISS);
+	lru_miss(x, line, is_write, victim);
+}
+
+/* An access of no line, or of several lines. */
+static void lru_use_lines(struct lru_run *x, const struct mem_access *a)
+{
+	struct cache *c = x->path[0];
+	uint64_t line = a->address >> c->shift, last = a->address + a->size - 1;
+
+	if (!a->size) {
+		x->empty++;
+		return;
+	}
+	last = (last < a->address ? UINT64_MAX : last) >> c->shift;
+	x->straddles += last != line;
+	for (; line <= last; line++) {
+		x->lines[a->is_write]++;
+		lru_use_line(x, c, line, a->is_write, x->notes);
+	}
+}
+
+LRU_INLINE void lru_fetch_ahead(const struct cache *c, const struct mem_access *a, size_t left)
+{
+	const uint64_t *set;
+
+	if (left <= LRU_AHEAD)
+		return;
+	set = cache_set(c, a[LRU_AHEAD].address >> c->shift);
+	__builtin_prefetch(set);
+	if (c->ways > 8)
+		__builtin_prefetch(set + 8);
+}
+
+LRU_INLINE void lru_run_all(struct lru_run *x, const struct mem_access *access, size_t nr,
+			    const bool notes, const bool ahead)
+{
+	struct cache *first = x->path[0];
+	const struct cache *second = x->path[ahead ? 1 : 0];
+	uint64_t bytes = 0, writes = 0, single[2] = { 0 };
+	uint32_t shift = first->shift;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		const struct mem_access *a = &access[i];
+		uint64_t line = a->address >> shift;
+
+		if (ahead)
+			lru_fetch_ahead(second, a, nr - i);
+		bytes += a->size;
+		writes += a->is_write;
+		if (LRU_NEVER(!a->size || (a->address + a->size - 1) >> shift != line)) {
+			lru_use_lines(x, a);
+			continue;
+		}
+		single[a->is_write]++;
+		lru_use_line(x, first, line, a->is_write, notes);
+	}
+	x->bytes += bytes;
+	x->accesses[SIM_WRITES] += writes;
+	x->accesses[SIM_READS] += nr - writes;
+	x->lines[SIM_READS] += single[SIM_READS];
+	x->lines[SIM_WRITES] += single[SIM_WRITES];
+}
+
+static void lru_run_chunk(struct lru_run *x, const struct mem_access *access, size_t nr)
+{
+	if (x->notes)
+		lru_run_all(x, access, nr, true, x->ahead);
+	else if (x->ahead)
+		lru_run_all(x, access, nr, false, true);
+	else
+		lru_run_all(x, access, nr, false, false);
+}

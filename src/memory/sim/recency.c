@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* recency.c - the lines that a fully associative LRU cache of a given size holds. */
+#include "memory/sim/recency.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_MAX  (RECENCY_MARK - 1) /* positions must fit beside the mark */
+#define PAGES_MAX (UINT32_MAX / RECENCY_PAGE)
+
+int recency_init(struct recency *r, uint64_t size)
+{
+	uint64_t room = size * 4 + 4096;
+
+	memset(r, 0, sizeof(*r));
+	if (size >= UINT32_MAX / 4)
+		return -ENOMEM;
+	r->size = (uint32_t)size;
+	r->room = (uint32_t)(room < ROOM_MAX ? room : ROOM_MAX);
+	r->last = UINT64_MAX;
+	r->queue = malloc((size_t)r->room * sizeof(*r->queue));
+	r->recent = calloc(RECENCY_RECENT, sizeof(*r->recent));
+	return r->queue && r->recent ? 0 : -ENOMEM;
+}
+
+void recency_release(struct recency *r)
+{
+	free(r->cells);
+	free(r->queue);
+	free(r->recent);
+	u64map_release(&r->pages);
+	memset(r, 0, sizeof(*r));
+}
+
+static bool recency_grow(struct recency *r)
+{
+	uint64_t more = r->pages_size ? r->pages_size * 2 : 64;
+	uint32_t *cells;
+
+	if (r->nr_pages >= PAGES_MAX)
+		return false;
+	more = more < PAGES_MAX ? more : PAGES_MAX;
+	cells = realloc(r->cells, more * RECENCY_PAGE * sizeof(*cells));
+	if (!cells)
+		return false;
+	r->cells = cells;
+	r->pages_size = more;
+	return true;
+}
+
+uint32_t *recency_find_page(struct recency *r, uint64_t line)
+{
+	uint64_t page = line / RECENCY_PAGE, *number = u64map_at(&r->pages, page);
+	struct recency_page *recent = &r->recent[page & (RECENCY_RECENT - 1)];
+
+	if (!number)
+		return NULL;
+	if (!*number) {
+		if (r->nr_pages == r->pages_size && !recency_grow(r))
+			return NULL;
+		memset(r->cells + r->nr_pages * RECENCY_PAGE, 0, RECENCY_PAGE * sizeof(*r->cells));
+		*number = ++r->nr_pages;
+	}
+	recent->page = page + 1;
+	recent->first = (uint32_t)((*number - 1) * RECENCY_PAGE);
+	return r->cells + recent->first + line % RECENCY_PAGE;
+}
+
+void recency_close_up(struct recency *r)
+{
+	uint32_t at, to = 0;
+
+	for (at = r->head; at < r->now; at++) {
+		uint32_t *cell = &r->cells[r->queue[at]];
+
+		if ((*cell & ~RECENCY_MARK) != at + 1)
+			continue;
+		r->queue[to++] = r->queue[at];
+		*cell = (*cell & RECENCY_MARK) | to;
+	}
+	r->head = 0;
+	r->now = to;
+}
