@@ -148,6 +148,7 @@ static struct unpack_site *new_site(struct unpack *u)
 	site = &u->site[u->nr_sites];
 	site->pc = pc + (u->nr_sites ? site[-1].pc : 0);
 	site->tag = how[0];
+	site->is_write = how[0] & CRAY_KIND;
 	site->size = how[1];
 	site->attr = how[2];
 	site->last = site->stride = site->distance = 0;
@@ -486,43 +487,14 @@ static inline unsigned varint_word(const uint8_t *at, uint64_t *out)
 	return (unsigned)__builtin_ctzll(stop) / 8 + 1;
 }
 
-static inline bool delta_of(struct unpack_stream *s, uint64_t *out)
-{
-	uint64_t v;
-	unsigned took = s->end - s->at >= 8 ? varint_word(s->at, &v) : 0;
-
-	if (!took)
-		return unpack_svarint(s, out);
-	s->at += took;
-	*out = v >> 1 ^ (0 - (v & 1));
-	return true;
-}
-
 /* Read the next symbol without consuming it.  False: there is none, or it is an event. */
-static inline bool peek_access(const struct unpack *u, struct unpack_stream *symbols, uint64_t *v)
+static inline bool peek_access(struct unpack_stream *symbols, uint64_t *v)
 {
-	*symbols = u->symbols;
 	if (symbols->at < symbols->end && *symbols->at < 0x80)
 		*v = *symbols->at++;
 	else if (!unpack_varint(symbols, v))
 		return false;
 	return *v >> 2 != CRAY_EVENT;
-}
-
-/*
- * Compute the address of an access without a branch on the way it is coded: that branch is hard
- * to predict and would be most of the decoding cost.
- */
-static inline bool address_of(struct unpack *u, const struct unpack_site *site, unsigned way,
-			      uint64_t before, uint64_t *address)
-{
-	uint64_t base = way & 1 ? before : site->last;
-	uint64_t delta = way & 1 ? site->distance : site->stride;
-
-	if (way & 2 && !delta_of(way & 1 ? &u->near : &u->own, &delta))
-		return unpack_set_error(u, "too few addresses");
-	*address = base + delta;
-	return true;
 }
 
 /* The site that a symbol names; NULL: a fault. */
@@ -538,36 +510,71 @@ static inline struct unpack_site *run_site(struct unpack *u, uint64_t who, struc
 	return unpack_site_of(u, who);
 }
 
+/* Read the distance of an access that is not predicted. */
+static inline bool run_delta(struct unpack *u, struct unpack_stream *s, uint64_t *delta)
+{
+	uint64_t v;
+	unsigned took = s->end - s->at >= 8 ? varint_word(s->at, &v) : 0;
+
+	if (took) {
+		s->at += took;
+		*delta = v >> 1 ^ (0 - (v & 1));
+		return true;
+	}
+	return unpack_svarint(s, delta) || unpack_set_error(u, "too few addresses");
+}
+
+/*
+ * Decode one access.  The way its address is coded is hard to predict: only the decision whether
+ * the address is predicted at all is a branch.
+ */
+static inline bool run_access(struct unpack *u, struct unpack_stream *deltas, uint64_t v,
+			      struct unpack_site **here, uint64_t *last, struct mem_access *out)
+{
+	struct unpack_site *site = run_site(u, v >> 2, *here);
+	unsigned near = v & 1;
+	uint64_t before = *last, base, delta, address;
+
+	if (!site)
+		return false;
+	base = near ? before : site->last;
+	delta = near ? site->distance : site->stride;
+	if (v & 2 && !run_delta(u, &deltas[near], &delta))
+		return false;
+	address = base + delta;
+	if (v >> 2 != CRAY_NEXT && *here)
+		(*here)->next = (uint32_t)(site - u->site);
+	*here = site;
+	site->stride = address - site->last;
+	site->distance = address - before;
+	site->last = *last = address;
+	out->address = address;
+	out->pc = site->pc;
+	memcpy(&out->size, &site->size, 4);
+	return true;
+}
+
 uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
 {
-	struct unpack_site *here = u->here == NO_SITE ? NULL : &u->site[u->here], *site;
-	struct unpack_stream symbols;
-	uint64_t v, address, before = u->before;
+	struct unpack_site *here = u->here == NO_SITE ? NULL : &u->site[u->here];
+	struct unpack_stream deltas[2] = { u->own, u->near }, symbols = u->symbols;
+	const uint8_t *at = symbols.at; /* behind the last access */
+	uint64_t v, before = u->before;
 	uint32_t nr = 0;
 
 	if (u->fault)
 		return 0;
 	if (max > u->nr_symbols)
 		max = u->nr_symbols;
-	for (; nr < max && peek_access(u, &symbols, &v); nr++) {
-		site = run_site(u, v >> 2, here);
-		if (!site || !address_of(u, site, v & 3, before, &address))
+	for (; nr < max && peek_access(&symbols, &v); nr++) {
+		if (!run_access(u, deltas, v, &here, &before, &out[nr]))
 			break;
-		u->symbols = symbols;
-		if (here)
-			here->next = (uint32_t)(site - u->site);
-		here = site;
-		site->stride = address - site->last;
-		site->distance = address - before;
-		site->last = before = address;
-		out[nr] = (struct mem_access){ .address = address,
-					       .pc = site->pc,
-					       .size = site->size,
-					       .is_write = site->tag & CRAY_KIND,
-					       .tag = site->tag,
-					       .attr = site->attr };
+		at = symbols.at;
 	}
+	u->symbols.at = at;
 	u->before = before;
+	u->own = deltas[0];
+	u->near = deltas[1];
 	u->here = here ? (uint32_t)(here - u->site) : NO_SITE;
 	u->nr_symbols -= nr;
 	u->nr_records += nr;
@@ -577,11 +584,11 @@ uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
 
 bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns)
 {
-	struct unpack_stream s = u->events;
+	struct unpack_stream s = u->symbols;
 	uint64_t v, size, order, time;
 	uint8_t code;
 
-	if (u->fault || !u->nr_symbols || peek_access(u, &s, &v) || s.at == u->symbols.at)
+	if (u->fault || !u->nr_symbols || peek_access(&s, &v) || s.at == u->symbols.at)
 		return false;
 	s = u->events;
 	if (!unpack_byte(&s, &code) || code != CRAY_EV_STAMP || !unpack_varint(&s, &size) ||

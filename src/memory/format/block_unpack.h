@@ -10,10 +10,12 @@
 
 #include "memory/format/mem_record.h"
 
+/* Padded to a power of two: the address of a site is on the critical path of decoding. */
 struct unpack_site {
 	uint64_t pc, last, stride, distance;
 	uint32_t next;
-	uint8_t tag, size, attr;
+	uint8_t size, is_write, tag, attr; /* in the order of struct mem_access */
+	uint64_t unused[3];
 };
 
 struct unpack_name {

@@ -29,7 +29,8 @@ static inline lru_vector lru_all(uint64_t value)
 
 static inline uint32_t lru_equal(lru_vector v, lru_vector all)
 {
-	return (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(v, all)));
+	return (uint32_t)_mm256_movemask_pd(
+		_mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_srli_epi64(v, 1), all)));
 }
 
 static inline lru_vector lru_shift(lru_vector v, lru_vector before, uint32_t lanes)

@@ -32,7 +32,7 @@ static inline lru_vector lru_all(uint64_t value)
 
 static inline uint32_t lru_equal(lru_vector v, lru_vector all)
 {
-	return _mm512_cmpeq_epi64_mask(v, all);
+	return _mm512_cmpeq_epi64_mask(_mm512_srli_epi64(v, 1), all);
 }
 
 static inline lru_vector lru_shift(lru_vector v, lru_vector before, uint32_t lanes)

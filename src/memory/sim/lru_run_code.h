@@ -8,7 +8,7 @@
  *	lru_vector                   the type
  *	lru_load(at, nr)             slots that are not loaded are 0
  *	lru_store(at, nr, v)
- *	lru_equal(v, all)            a bit per slot
+ *	lru_equal(v, all)            a bit per slot that is twice the value in @all, or one more
  *	lru_all(value)
  *	lru_shift(v, before, lanes)  v with those of its first slots that are in @lanes moved by
  *	                             one; the last slot of @before becomes the first
@@ -45,28 +45,22 @@ LRU_INLINE bool lru_use_slots(uint64_t *set, uint32_t ways, uint64_t value, uint
 LRU_INLINE bool lru_use_vectors(uint64_t *set, const uint32_t ways, uint64_t value,
 				uint64_t *victim)
 {
-	lru_vector v[CACHE_WAYS_MAX / LRU_LANES], before;
-	lru_vector clean = lru_all(value & ~SLOT_DIRTY), dirty = lru_all(value | SLOT_DIRTY);
-	uint64_t is_clean = 0, is_dirty = 0, found, moves;
+	lru_vector v[CACHE_WAYS_MAX / LRU_LANES], before, want = lru_all(value >> 1);
+	uint64_t found = 0, moves, was;
 	uint32_t i;
 
 #pragma GCC unroll 8
 	for (i = 0; i < ways; i += LRU_LANES) {
-		uint32_t nr = ways - i < LRU_LANES ? ways - i : LRU_LANES;
-
-		v[i / LRU_LANES] = lru_load(set + i, nr);
-		is_clean |= (uint64_t)lru_equal(v[i / LRU_LANES], clean) << i;
-		is_dirty |= (uint64_t)lru_equal(v[i / LRU_LANES], dirty) << i;
+		v[i / LRU_LANES] = lru_load(set + i, ways - i < LRU_LANES ? ways - i : LRU_LANES);
+		found |= (uint64_t)lru_equal(v[i / LRU_LANES], want) << i;
 	}
-	found = is_clean | is_dirty;
 	moves = found ^ (found - 1); /* all slots up to the line; after a miss, all */
-	*victim = set[ways - 1];
-	before = lru_all(value | (is_dirty ? SLOT_DIRTY : 0));
+	was = set[__builtin_ctzll(found | UINT64_C(1) << (ways - 1))]; /* the line or the victim */
+	*victim = was;
+	before = lru_all(value | (found ? was : 0));
 #pragma GCC unroll 8
 	for (i = 0; i < ways; i += LRU_LANES) {
-		uint32_t nr = ways - i < LRU_LANES ? ways - i : LRU_LANES;
-
-		lru_store(set + i, nr,
+		lru_store(set + i, ways - i < LRU_LANES ? ways - i : LRU_LANES,
 			  lru_shift(v[i / LRU_LANES], before,
 				    (uint32_t)(moves >> i) & ((1u << LRU_LANES) - 1)));
 		before = v[i / LRU_LANES];

@@ -29,7 +29,7 @@ static inline lru_vector lru_all(uint64_t value)
 
 static inline uint32_t lru_equal(lru_vector v, lru_vector all)
 {
-	lru_vector equal = vceqq_u64(v, all);
+	lru_vector equal = vceqq_u64(vshrq_n_u64(v, 1), all);
 
 	return (uint32_t)(vgetq_lane_u64(equal, 0) & 1) | (uint32_t)(vgetq_lane_u64(equal, 1) & 2);
 }
