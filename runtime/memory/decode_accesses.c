@@ -33,37 +33,8 @@
 #define HOW64(c) HOW16(c), HOW16((c) + 16), HOW16((c) + 32), HOW16((c) + 48)
 const uint32_t crw_how[256] = { HOW64(0), HOW64(64), HOW64(128), HOW64(192) };
 
-#define PERIOD_MAX 8u  /* accesses kept; a period of half as many is found; a power of two */
-#define ROW        24u /* symbols 0 in sequence before a period is searched */
-
-/* The sites of the last accesses. */
-struct recent {
-	struct cray_pack_site *sites[PERIOD_MAX];
-	uint32_t row; /* number of consecutive symbols 0 up to now */
-};
-
-/* The period of the last accesses, in accesses; 0: none found. */
-static uint32_t decode_accesses_period(const struct recent *r, uint32_t i)
-{
-	uint32_t n, a, b;
-
-	for (n = 1; n <= PERIOD_MAX / 2; n++) {
-		if (r->sites[(i - 1) % PERIOD_MAX] == r->sites[(i - 1 - n) % PERIOD_MAX])
-			break;
-	}
-	if (n > PERIOD_MAX / 2)
-		return 0;
-	for (a = 1; a <= n; a++) {
-		/* The period before it has the same sites, and no site occurs twice in it. */
-		if (r->sites[(i - a) % PERIOD_MAX] != r->sites[(i - a - n) % PERIOD_MAX])
-			return 0;
-		for (b = 1; b < a; b++) {
-			if (r->sites[(i - a) % PERIOD_MAX] == r->sites[(i - b) % PERIOD_MAX])
-				return 0;
-		}
-	}
-	return n;
-}
+#define PERIOD_MAX 16u /* accesses of the longest loop that is found */
+#define BATCH      32u /* accesses that are coded before their addresses are written */
 
 static inline uint64_t decode_accesses_w0(const struct crw_unit *u)
 {
@@ -73,6 +44,26 @@ static inline uint64_t decode_accesses_w0(const struct crw_unit *u)
 static inline uint64_t decode_accesses_w1(const struct crw_unit *u)
 {
 	return __atomic_load_n(&u->w1, __ATOMIC_RELAXED);
+}
+
+/* ---- loops --------------------------------------------------------------- */
+
+/*
+ * Follow the predictions from the last site until it comes again: the sites of a loop, each of them
+ * once.  Returns how many; 0: too many.
+ */
+static uint32_t decode_accesses_period(const struct cray_pack *p, struct cray_pack_site **sites)
+{
+	struct cray_pack_site *site = p->here;
+	uint32_t n = 0;
+
+	do {
+		if (n == PERIOD_MAX)
+			return 0;
+		site = site->next;
+		sites[n++] = site;
+	} while (site != p->here);
+	return n;
 }
 
 /* Number of units from @u on that continue a loop of @n accesses. */
@@ -96,17 +87,14 @@ static uint32_t decode_accesses_follow(const struct crw_unit *u, uint32_t nr, ui
  * from the next one, occurs (nr - j) / n times, rounded up; each time site j - 1 precedes it, or
  * the last site of the previous iteration.
  */
-static void decode_accesses_repeat(struct cray_pack *p, const struct recent *r, uint32_t i,
-				   uint32_t nr, uint32_t n)
+static void decode_accesses_repeat(struct cray_pack *p, struct cray_pack_site **site, uint32_t nr,
+				   uint32_t n)
 {
-	struct cray_pack_site *site[PERIOD_MAX];
 	uint64_t last[PERIOD_MAX];
 	uint32_t j;
 
-	for (j = 0; j < n; j++) {
-		site[j] = r->sites[(i - n + j) % PERIOD_MAX];
+	for (j = 0; j < n; j++)
 		last[j] = site[j]->last;
-	}
 	for (j = 0; j < n && j < nr; j++) {
 		uint64_t times = (nr - j + n - 1) / n;
 		uint32_t prev = j ? j - 1 : n - 1;
@@ -122,126 +110,177 @@ static void decode_accesses_repeat(struct cray_pack *p, const struct recent *r, 
 	p->nr_accesses += nr;
 }
 
-/* Pack the accesses that continue a loop, if there is one.  Returns how many. */
-static uint32_t decode_accesses_loop(struct cray_pack *p, struct recent *r,
-				     const struct crw_unit *units, uint32_t i, uint32_t nr)
+/*
+ * Pack the accesses from units[i] on that continue a loop.  Returns how many.  The last BATCH
+ * accesses, or as many as were recorded, were all as predicted.
+ */
+static uint32_t decode_accesses_loop(struct cray_pack *p, const struct crw_unit *units, uint32_t i,
+				     uint32_t nr)
 {
-	uint32_t n = decode_accesses_period(r, i),
-		 room = CRAY_PACK_RECORDS - p->nr_accesses - p->nr_events, done, k;
+	struct cray_pack_site *sites[PERIOD_MAX];
+	uint32_t n = decode_accesses_period(p, sites), done,
+		 room = CRAY_PACK_RECORDS - p->nr_accesses - p->nr_events;
 
-	r->row = 0; /* do not search again at once if the loop does not continue */
-	if (!n || i < 2 * n)
+	if (!n || 2 * n > BATCH || i < 2 * n)
 		return 0;
 	done = decode_accesses_follow(units + i, nr - i < room ? nr - i : room, n);
-	if (!done)
-		return 0;
-	decode_accesses_repeat(p, r, i, done, n);
-	/* Update the sites of the last accesses for the next search. */
-	{
-		struct cray_pack_site *site[PERIOD_MAX];
-
-		for (k = 0; k < n; k++)
-			site[k] = r->sites[(i - n + k) % PERIOD_MAX];
-		for (k = done < PERIOD_MAX ? 0 : done - PERIOD_MAX; k < done; k++)
-			r->sites[(i + k) % PERIOD_MAX] = site[k % n];
-	}
+	if (done)
+		decode_accesses_repeat(p, sites, done, n);
 	return done;
 }
 
+/* ---- all others ---------------------------------------------------------- */
+
 /*
- * The fields that change with every access, kept in registers: through @p they would be loaded
- * and stored each time, because the byte stores might alias them.
+ * Which site follows and whether its address is the predicted one is often as random as the
+ * program's data, so nothing here branches on it: each mispredicted branch would cost as much as
+ * two accesses.  Accesses with other addresses are gathered, and completed after each batch.
  */
-struct hot {
-	struct cray_pack_site *here;
-	uint64_t before;
-	uint8_t *symbol, *own, *near;
-	uint32_t nr;
+struct gathered {
+	uint64_t own[BATCH],
+		near[BATCH]; /* differences to the site's last and to any last access */
+	uint8_t *symbol[BATCH];
 };
 
-static inline struct hot hot_from(const struct cray_pack *p)
+/* The varint of @v, which is below 2^56, and its size, without branches. */
+static inline uint64_t decode_accesses_spread(uint64_t v, uint32_t *size)
 {
-	return (struct hot){ p->here, p->before, p->symbol, p->own, p->near, p->nr_accesses };
+	uint32_t top = 63u - (uint32_t)__builtin_clzll(v | 1);
+
+	*size = (top * 9 + 73) / 64;
+	v = (v & UINT64_C(0x000000000fffffff)) | (v & UINT64_C(0x00fffffff0000000)) << 4;
+	v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x0fffc0000fffc000)) << 2;
+	v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x3f803f803f803f80)) << 1;
+	return v | (UINT64_C(0x8080808080808080) & ((UINT64_C(1) << (8 * (*size - 1))) - 1));
 }
 
-static inline void hot_to(struct cray_pack *p, const struct hot *h)
+static inline void decode_accesses_put(uint8_t *at, uint32_t v)
 {
-	p->here = h->here;
-	p->before = h->before;
-	p->symbol = h->symbol;
-	p->own = h->own;
-	p->near = h->near;
-	p->nr_accesses = h->nr;
+	uint16_t bytes = (uint16_t)v;
+
+	__builtin_memcpy(at, &bytes, sizeof(bytes));
 }
 
-/* The site of an access that was not predicted; coded by its number. */
-static inline struct cray_pack_site *decode_accesses_unforeseen(struct cray_pack *p,
-								struct cray_pack_site *here,
-								uint64_t pc, uint32_t how,
-								uint32_t *who)
+/* All bits set if @a and @b differ.  The compiler does not see that it is a condition. */
+static inline uint64_t decode_accesses_differ(uint64_t a, uint64_t b)
 {
-	struct cray_pack_site *site = here->other;
+	uint64_t mask = 0 - (uint64_t)(a != b);
 
-	here->other = here->next;
-	*who = site->number + CRAY_SITE;
-	if (site->pc != pc || site->how != how)
-		site = cray_pack_find(p, pc, how, who);
+	__asm__("" : "+r"(mask));
+	return mask;
+}
+
+/* Find or create the site of an access that by_unit[] does not have.  NULL: not a plain access. */
+static __attribute__((noinline)) struct cray_pack_site *
+decode_accesses_site(struct cray_pack *p, uint64_t w1, uint64_t at)
+{
+	uint32_t how = crw_how[CRW_CODE(w1)], who;
+	struct cray_pack_site *site;
+
+	if (how & CRW_CLOSER)
+		return NULL;
+	site = cray_pack_find(p, w1 & CRW_LOW, how, &who);
+	site->unit = w1;
+	p->by_unit[at] = cray_pack_site_offset(p, site);
 	return site;
 }
 
-/* As cray_pack_access().  True if the symbol was 0. */
-static inline bool decode_accesses_one(struct cray_pack *p, struct hot *h, uint64_t pc,
-				       uint64_t address, uint32_t how)
+/* Write the addresses of @nr accesses, and complete their symbols, which have CRAY_OWN so far. */
+static void decode_accesses_write(struct cray_pack *p, const struct gathered *g, uint64_t nr)
 {
-	struct cray_pack_site *site = h->here->next;
-	uint32_t who = CRAY_NEXT, v;
+	uint8_t *own = p->own, *near = p->near;
+	uint64_t i;
 
-	if (site->pc != pc || site->how != how)
-		site = decode_accesses_unforeseen(p, h->here, pc, how, &who);
-	v = cray_pack_code(site, who, address, h->before, &h->own, &h->near);
-	h->symbol = cray_varint(h->symbol, v);
-	h->here->next = site;
-	h->here = site;
-	h->before = address;
-	h->nr++;
-	return v == 0;
+	for (i = 0; i < nr; i++) {
+		uint64_t zown = cray_zigzag(g->own[i]), znear = cray_zigzag(g->near[i]), x;
+		uint64_t far = decode_accesses_differ(zown <= znear, 1);
+		uint32_t size;
+
+		if (__builtin_expect((zown | znear) >> 56 != 0, 0)) {
+			*(far ? &near : &own) = cray_varint(far ? near : own, far ? znear : zown);
+		} else {
+			x = decode_accesses_spread(zown ^ ((zown ^ znear) & far), &size);
+			__builtin_memcpy(own, &x, sizeof(x));
+			__builtin_memcpy(near, &x, sizeof(x));
+			own += size & ~far;
+			near += size & far;
+		}
+		*g->symbol[i] |= far & (CRAY_OWN ^ CRAY_NEAR);
+	}
+	p->own = own;
+	p->near = near;
 }
 
-/* Pack accesses up to @end, to another kind of unit, or until r->row reaches ROW. */
-static uint32_t decode_accesses_some(struct cray_pack *p, struct recent *r,
-				     const struct crw_unit *units, uint32_t i, uint32_t end)
+/*
+ * Pack at most @nr accesses, up to another kind of unit; there is room.  Returns how many;
+ * *@symbols: all symbols, ORed.  The fields of @p are copied: the stores might alias them.
+ */
+static uint32_t decode_accesses_batch(struct cray_pack *p, const struct crw_unit *units,
+				      uint32_t nr, uint32_t *symbols)
 {
-	struct hot h = hot_from(p);
+	const struct crw_unit *u = units, *end = units + nr;
+	struct cray_pack_site *here = p->here;
+	uint64_t before = p->before, others = 0;
+	uint8_t *symbol = p->symbol;
+	struct gathered g;
+	uint32_t all = 0;
 
-	for (; i < end && r->row < ROW; i++) {
-		uint64_t head = decode_accesses_w1(&units[i]);
-		uint32_t how = crw_how[head >> 56];
+	for (; u < end; u++) {
+		uint64_t w1 = decode_accesses_w1(u), address = decode_accesses_w0(u);
+		uint64_t at = w1 * UINT64_C(0x9E3779B97F4A7C15) >> (64 - CRAY_PACK_UNIT_BITS);
+		struct cray_pack_site *site = cray_pack_site_at(p, p->by_unit[at]);
+		uint32_t moved, lost, v;
+		uint64_t own, near;
 
-		if (__builtin_expect(how & CRW_CLOSER, 0))
-			break;
-		r->row = decode_accesses_one(p, &h, head & CRW_LOW, decode_accesses_w0(&units[i]),
-					     how)
-				 ? r->row + 1
-				 : 0;
-		r->sites[i % PERIOD_MAX] = h.here;
+		if (__builtin_expect(site->unit != w1, 0)) {
+			site = decode_accesses_site(p, w1, at);
+			if (!site)
+				break;
+		}
+		own = address - site->last;
+		near = address - before;
+		g.own[others] = own;
+		g.near[others] = near;
+		g.symbol[others] = symbol;
+		moved = own != site->stride;
+		lost = moved & (near != site->distance);
+		others += lost;
+		v = site->symbol &
+		    (uint32_t)decode_accesses_differ((uintptr_t)here->next, (uintptr_t)site);
+		v |= moved + lost;
+		decode_accesses_put(symbol, v);
+		symbol += 1 + (v >> 16);
+		all |= v;
+		site->stride = own;
+		site->distance = near;
+		site->last = address;
+		here->next = site;
+		here = site;
+		before = address;
 	}
-	hot_to(p, &h);
-	return i;
+	p->here = here;
+	p->before = before;
+	p->symbol = symbol;
+	p->nr_accesses += (uint32_t)(u - units);
+	decode_accesses_write(p, &g, others);
+	*symbols = all;
+	return (uint32_t)(u - units);
 }
 
 uint32_t crw_plain(struct cray_pack *p, const struct crw_unit *units, uint32_t nr)
 {
-	struct recent r = { .row = 0 };
-	uint32_t room, end, i = 0;
+	uint32_t room, want, got, symbols, i = 0;
 
 	/* The room for new sites is smaller than that for accesses, and is rarely needed. */
 	while (i < nr && (room = cray_pack_room(p)) > 0) {
-		end = nr - i < room ? nr : i + room;
-		i = decode_accesses_some(p, &r, units, i, end);
-		if (r.row >= ROW)
-			i += decode_accesses_loop(p, &r, units, i, nr);
-		else if (i < end)
+		want = nr - i < room ? nr - i : room;
+		want = want < BATCH ? want : BATCH;
+		got = decode_accesses_batch(p, units + i, want, &symbols);
+		i += got;
+		if (got < want)
 			break; /* not a plain access */
+		if (!symbols && got == BATCH)
+			i += decode_accesses_loop(p, units, i, nr);
 	}
 	return i;
 }

@@ -24,7 +24,7 @@ void cray_pack_begin(struct cray_pack *p, uint32_t thread, uint64_t order, uint6
 	p->head.order_first = p->order = order > p->order ? order : p->order;
 	p->head.time_first_ns = p->time_ns = time_ns > p->time_ns ? time_ns : p->time_ns;
 
-	p->none.next = p->none.other = &p->none;
+	p->none.next = &p->none;
 	p->none.how = ~0u; /* matches no access: the first site is never predicted */
 	p->here = &p->none;
 	p->before = 0;
@@ -37,7 +37,9 @@ void cray_pack_begin(struct cray_pack *p, uint32_t thread, uint64_t order, uint6
 	p->calls.nr = p->calls.known = 0;
 	p->calls.function = p->calls.site = 0;
 	p->event_pc = p->event_address = p->heap_pc = p->heap_address = 0;
+	p->sites[0].unit = 0; /* of the block before: by_unit[] refers to it */
 	__builtin_memset(p->hash, 0, sizeof(p->hash));
+	__builtin_memset(p->by_unit, 0, sizeof(p->by_unit));
 }
 
 static uint32_t pack_site_hash(uint64_t pc, uint32_t how)
@@ -45,6 +47,12 @@ static uint32_t pack_site_hash(uint64_t pc, uint32_t how)
 	uint64_t h = (pc ^ (uint64_t)how << 40) * UINT64_C(0x9E3779B97F4A7C15);
 
 	return (uint32_t)(h >> 50); /* CRAY_PACK_HASH is 2^14 */
+}
+
+/* For struct cray_pack_site: a varint of at most two bytes. */
+static uint32_t pack_symbol_bytes(uint32_t v)
+{
+	return v < 0x80 ? v : (v & 0x7f) | 0x80 | v >> 7 << 8 | 1u << 16;
 }
 
 static struct cray_pack_site *pack_site_new(struct cray_pack *p, uint64_t pc, uint32_t how,
@@ -58,13 +66,15 @@ static struct cray_pack_site *pack_site_new(struct cray_pack *p, uint64_t pc, ui
 	site->how = how;
 	site->number = p->nr_sites++;
 	site->last = site->stride = site->distance = 0;
-	site->next = site->other = site;
+	site->next = site;
 	at = cray_varint(at, cray_zigzag(pc - pc_before));
 	*at++ = (uint8_t)how;
 	*at++ = (uint8_t)(how >> 8);
 	*at++ = (uint8_t)(how >> 16);
 	p->sites_used = (uint32_t)(at - p->site_bytes);
 	*who = site->number + CRAY_SITE;
+	site->unit = 0;
+	site->symbol = pack_symbol_bytes(*who << 2);
 	return site;
 }
 

@@ -40,12 +40,13 @@
  * Limits of a block: large enough for zstd to find repetitions, small enough to hold one per
  * thread.
  */
-#define CRAY_PACK_RECORDS 65536u
-#define CRAY_PACK_SITES   4096u
-#define CRAY_PACK_HASH    16384u /* hash table of sites; a power of two */
-#define CRAY_PACK_EVENTS  (256u << 10)
-#define CRAY_PACK_CALLS   4096u /* calls in the table; other calls are stored again each time */
-#define CRAY_PACK_NAMES   1024u /* names in the table; other names are stored again each time */
+#define CRAY_PACK_RECORDS   65536u
+#define CRAY_PACK_SITES     4094u  /* symbols of at most two bytes */
+#define CRAY_PACK_HASH      16384u /* hash table of sites; a power of two */
+#define CRAY_PACK_UNIT_BITS 11u    /* size of the table of sites by the unit of an access */
+#define CRAY_PACK_EVENTS    (256u << 10)
+#define CRAY_PACK_CALLS     4096u /* calls in the table; other calls are stored again each time */
+#define CRAY_PACK_NAMES     1024u /* names in the table; other names are stored again each time */
 
 /* Size of the output buffer of cray_pack_finish(). */
 #define CRAY_PACK_PLAIN_MAX \
@@ -54,16 +55,18 @@
 /* The identity of a site, in addition to its code address. */
 #define CRAY_HOW(tag, size, attr) ((uint32_t)(tag) | (uint32_t)(size) << 8 | (uint32_t)(attr) << 16)
 
+/* 64 bytes, so that a number is quickly a pointer. */
 struct cray_pack_site {
+	uint64_t unit; /* word 1 of the unit that decode_accesses.c found it for; 0: none */
 	uint64_t pc;
 	uint64_t last;               /* address of its last access */
 	uint64_t stride;             /* distance of its last two accesses */
 	uint64_t distance;           /* from the access of any site before its last one */
 	struct cray_pack_site *next; /* the site that followed it the last time */
-	struct cray_pack_site
-		*other; /* the site that followed it before `next`: faster than a hash lookup */
 	uint32_t how;
 	uint32_t number;
+	uint32_t symbol; /* bytes of its symbol, and from bit 16 on their number - 1 */
+	uint32_t reserved;
 };
 
 struct cray_pack_name {
@@ -104,7 +107,8 @@ struct cray_pack {
 
 	struct cray_pack_site none; /* `here` before the first access */
 	struct cray_pack_site sites[CRAY_PACK_SITES];
-	uint16_t hash[CRAY_PACK_HASH]; /* site + 1; 0: free */
+	uint16_t hash[CRAY_PACK_HASH];               /* site + 1; 0: free */
+	uint32_t by_unit[1u << CRAY_PACK_UNIT_BITS]; /* offset of a site from p->sites */
 	struct cray_pack_names names, coroutines;
 	struct cray_pack_calls calls;
 	uint8_t events[CRAY_PACK_EVENTS];
@@ -146,6 +150,18 @@ static inline bool cray_pack_empty(const struct cray_pack *p)
  */
 struct cray_pack_site *cray_pack_find(struct cray_pack *p, uint64_t pc, uint32_t how,
 				      uint32_t *who);
+/* For by_unit[]. */
+static inline struct cray_pack_site *cray_pack_site_at(struct cray_pack *p, uint32_t offset)
+{
+	return (struct cray_pack_site *)((uint8_t *)p->sites + offset);
+}
+
+static inline uint32_t cray_pack_site_offset(const struct cray_pack *p,
+					     const struct cray_pack_site *site)
+{
+	return (uint32_t)((const uint8_t *)site - (const uint8_t *)p->sites);
+}
+
 /* Create another site with the same code address and kind. */
 struct cray_pack_site *cray_pack_another(struct cray_pack *p, uint64_t pc, uint32_t how,
 					 uint32_t *who);
@@ -211,18 +227,11 @@ static inline void cray_pack_at(struct cray_pack *p, struct cray_pack_site *site
 static inline void cray_pack_access(struct cray_pack *p, uint64_t pc, uint64_t address,
 				    uint32_t how)
 {
-	struct cray_pack_site *here = p->here, *site = here->next;
+	struct cray_pack_site *site = p->here->next;
 	uint32_t who = CRAY_NEXT;
 
-	if (site->pc != pc || site->how != how) {
-		struct cray_pack_site *other = here->other;
-
-		here->other = site;
-		site = other;
-		who = site->number + CRAY_SITE;
-		if (site->pc != pc || site->how != how)
-			site = cray_pack_find(p, pc, how, &who);
-	}
+	if (site->pc != pc || site->how != how)
+		site = cray_pack_find(p, pc, how, &who);
 	cray_pack_at(p, site, who, address);
 }
 

@@ -195,15 +195,22 @@ static void chunk_end(const struct crw_region *r, uint32_t slot, struct crw_curs
 		crw_publish(r, slot, c);
 }
 
+/* True if a unit is filled. */
+static inline bool ring_read_has(const struct crw_unit *u)
+{
+	return __atomic_load_n(&u->w1, __ATOMIC_RELAXED) != 0;
+}
+
 /* Number of consecutive filled units from @from on, at most @max. */
 static uint32_t ring_read_is_full(const struct crw_unit *from, uint32_t max)
 {
-	uint32_t n;
+	uint32_t n = 0;
 
-	for (n = 0; n < max; n++) {
-		if (__atomic_load_n(&from[n].w1, __ATOMIC_RELAXED) == 0)
-			break;
-	}
+	while (n + 4 <= max && ring_read_has(&from[n]) & ring_read_has(&from[n + 1]) &
+				       ring_read_has(&from[n + 2]) & ring_read_has(&from[n + 3]))
+		n += 4;
+	while (n < max && ring_read_has(&from[n]))
+		n++;
 	return n;
 }
 

@@ -2,7 +2,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { buildMissTree, type MissNode } from "../src/memory/miss_flame.ts";
-import { drawFlame, hitShare } from "../src/ui/flame_draw.ts";
+import { drawFlame, hitShare } from "../src/data/flame_draw.ts";
 import type { FlameFrame } from "../src/memory/types.ts";
 
 const frame = (name: string, parent: number, cost: number, own = cost): FlameFrame =>
