@@ -20,16 +20,25 @@ struct cray_zstd {
 	size_t (*compress)(void *context, void *to, size_t room, const void *from, size_t size,
 			   int level);
 	unsigned (*is_error)(size_t code);
+	/* NULL in old versions: no CRAY_ZSTD_LITERALS. */
+	size_t (*set)(void *context, int parameter, int value);
+	size_t (*compress2)(void *context, void *to, size_t room, const void *from, size_t size);
 };
+
+/* Parameters for set(): numbers that zstd keeps. */
+#define CRAY_ZSTD_LEVEL    100  /* ZSTD_c_compressionLevel */
+#define CRAY_ZSTD_LITERALS 1002 /* ZSTD_c_literalCompressionMode; 1: always */
 
 #define CRAY_MAKER_ROOM \
 	(CRAY_PACK_PLAIN_MAX + (CRAY_PACK_PLAIN_MAX >> 7) + 1024u) /* zstd's bound */
 
 struct cray_maker {
 	struct cray_zstd zstd;
-	int level;       /* 0: no compression */
-	int block_level; /* of the finished block */
-	uint8_t codec;   /* of `stored` */
+	int level;     /* 0: no compression */
+	bool hurry;    /* the finished block shall take little time */
+	bool random;   /* the last block that was tried has few repetitions */
+	uint32_t turn; /* of hurried blocks, until the next one is tried */
+	uint8_t codec; /* of `stored` */
 	struct cray_block head;
 	size_t plain_size, stored_size;
 	const uint8_t *stored; /* in plain[] or out[] */

@@ -31,6 +31,8 @@ static void zstd_load(struct cray_zstd *z, int level)
 	init = (init_fn)dlsym(lib, "ZSTD_initStaticCCtx");
 	*(void **)&z->compress = dlsym(lib, "ZSTD_compressCCtx");
 	*(void **)&z->is_error = dlsym(lib, "ZSTD_isError");
+	*(void **)&z->set = dlsym(lib, "ZSTD_CCtx_setParameter");
+	*(void **)&z->compress2 = dlsym(lib, "ZSTD_compress2");
 	if (!estimate || !init || !z->compress || !z->is_error)
 		return;
 	size = estimate(level);

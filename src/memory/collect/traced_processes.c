@@ -85,6 +85,7 @@ int traced_open(struct traced *t, struct crw_region *region, struct outputs *out
 		.maker_new = cfile_maker_new,
 		.maker_free = cfile_maker_free,
 		.level = outputs->level,
+		.hurry = true,
 		.late_ns = LATE_NS,
 	};
 	t->nowhere = cfile_no_writer();

@@ -17,9 +17,22 @@ static size_t cfile_compress(void *context, void *to, size_t room, const void *f
 	return ZSTD_compressCCtx(context, to, room, from, size, level);
 }
 
+static size_t cfile_compress2(void *context, void *to, size_t room, const void *from, size_t size)
+{
+	return ZSTD_compress2(context, to, room, from, size);
+}
+
+static size_t cfile_set(void *context, int parameter, int value)
+{
+	return ZSTD_CCtx_setParameter(context, (ZSTD_cParameter)parameter, value);
+}
+
 struct cray_maker *cfile_maker_new(int level)
 {
-	struct cray_zstd zstd = { .compress = cfile_compress, .is_error = ZSTD_isError };
+	struct cray_zstd zstd = { .compress = cfile_compress,
+				  .is_error = ZSTD_isError,
+				  .set = cfile_set,
+				  .compress2 = cfile_compress2 };
 	struct cray_maker *m;
 
 	if (level)
