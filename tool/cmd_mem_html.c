@@ -12,6 +12,7 @@
 #include "mem.h"
 #include "mem_machine.h"
 #include "mem_sim.h"
+#include "mem_type_files.h"
 #include "memory/calls/call_watch.h"
 #include "page/page.h"
 
@@ -19,6 +20,7 @@
 
 struct mem_html_options {
 	struct mem_machine machine;
+	struct type_files files;
 	const char *trace, *output, *title;
 	unsigned top;
 	bool json, no_source;
@@ -35,6 +37,8 @@ static const struct opt options[] = {
 	MEM_MACHINE_CONFIG(struct mem_html_options, machine, "machine as JSON, as for mem sim"),
 	MEM_MACHINE_HOST(struct mem_html_options, machine),
 	MEM_MACHINE_CORES(struct mem_html_options, machine),
+	MEM_TYPES_PROGRAM(struct mem_html_options, files),
+	MEM_TYPES_DWARF(struct mem_html_options, files),
 	{ 0, "no-source", NULL, "do not put source code into the page",
 	  OPT_FLAG(struct mem_html_options, no_source) },
 	{ 0, "json", "[=FILE]", "print the summary as one JSON object",
@@ -109,7 +113,9 @@ static int mem_html_make(const struct mem_html_options *q, struct mem_reader *r,
 
 	if (!rc) {
 		result.blame = w.blame = blame_new(&q->machine.config, err);
-		rc = w.blame ? blame_learn(w.blame, q->trace, err) : err->code;
+		rc = w.blame ? blame_add_files(w.blame, &q->files, err) : err->code;
+		if (!rc)
+			rc = blame_learn(w.blame, q->trace, err);
 	}
 	if (!rc)
 		rc = result.sim ? replay_run(&replay, result.sim, r, err) : err->code;

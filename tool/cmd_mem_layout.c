@@ -10,6 +10,7 @@
 #include "mem.h"
 #include "mem_layout.h"
 #include "mem_machine.h"
+#include "mem_type_files.h"
 
 struct mem_layout_options {
 	struct study_config config;
@@ -28,6 +29,8 @@ static const struct opt options[] = {
 	MEM_MACHINE_CONFIG(struct mem_layout_options, machine, "machine as JSON, as for mem sim"),
 	MEM_MACHINE_HOST(struct mem_layout_options, machine),
 	MEM_MACHINE_CORES(struct mem_layout_options, machine),
+	MEM_TYPES_PROGRAM(struct mem_layout_options, config.files),
+	MEM_TYPES_DWARF(struct mem_layout_options, config.files),
 	{ 0, "json", "[=FILE]", "print one JSON object",
 	  OPT_FLAG(struct mem_layout_options, json) },
 	{ .name = NULL },

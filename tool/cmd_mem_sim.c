@@ -9,6 +9,7 @@
 #include "mem.h"
 #include "mem_machine.h"
 #include "mem_sim.h"
+#include "mem_type_files.h"
 
 #define PLACES_MAX 1024
 
@@ -18,6 +19,7 @@ struct mem_sim_options {
 	bool wants_blame;
 	struct blame *blame;
 	const struct mem_facts *facts;
+	struct type_files files;
 	struct mem_select select;
 	struct replay replay;
 	struct replay_place places[PLACES_MAX];
@@ -74,7 +76,8 @@ static const struct opt options[] = {
 	{ 0, "tlb", "SPEC", "TLB level: [NAME=]ENTRIES[,WAYS]; repeatable",
 	  OPT_CALL(struct mem_sim_options, extra, sim_parse_tlb) },
 	{ 0, "page", "SIZE", "page size (default 4K)",
-	  OPT_SIZE(struct mem_sim_options, extra.page, SIM_PAGE_MIN, SIM_PAGE_MAX) },
+	  OPT_SIZE(struct mem_sim_options, extra.page, SIM_PAGE_MIN, SIM_PAGE_MAX),
+	  .is_rare = true },
 	MEM_MACHINE_CORES(struct mem_sim_options, machine),
 	{ 0, "map", "ID=CORE,...", "core of a thread; repeatable", .type = OPT_TYPE_CALL,
 	  .parse = sim_parse_places },
@@ -99,6 +102,8 @@ static const struct opt options[] = {
 	  OPT_FLAG(struct mem_sim_options, show) },
 	{ 0, "csv", NULL, "print comma-separated values, a line per thread and level",
 	  OPT_VALUE(struct mem_sim_options, form, MEM_CSV) },
+	MEM_TYPES_PROGRAM(struct mem_sim_options, files),
+	MEM_TYPES_DWARF(struct mem_sim_options, files),
 	/* manual only: the help is full */
 	{ 0, "no-formula-guard", NULL, NULL, OPT_FLAG(struct mem_sim_options, exact_text) },
 	{ 0, "json", "[=FILE]", "print one JSON object",
@@ -238,7 +243,8 @@ static int sim_trace(struct mem_sim_options *q, const char *path)
 	s = sim_new(&q->machine.config, &err);
 	if (s && q->wants_blame)
 		q->blame = blame_new(&q->machine.config, &err);
-	if (q->blame && blame_learn(q->blame, path, &err) < 0) {
+	if (q->blame && (blame_add_files(q->blame, &q->files, &err) < 0 ||
+			 blame_learn(q->blame, path, &err) < 0)) {
 		blame_free(q->blame);
 		q->blame = NULL;
 	}
@@ -263,6 +269,10 @@ static int run_mem_sim(int argc, char **argv)
 	status = opts_parse(&command_mem_sim, &q, argc, argv, &first);
 	if (status != OPTS_PARSED)
 		return status;
+	if ((q.files.program || q.files.json) && !q.wants_blame) {
+		message_print("mem sim", "--program and --dwarf are for --blame, which is missing");
+		return EXIT_USAGE;
+	}
 	if (!make_machine(&q))
 		return EXIT_USAGE;
 	if (q.show && first >= argc)

@@ -30,6 +30,11 @@ struct blame *blame_new(const struct sim_config *config, struct err *err)
 	return b;
 }
 
+int blame_add_files(struct blame *b, const struct type_files *files, struct err *err)
+{
+	return types_add_files(b->types, files, err);
+}
+
 static int add_symbols(struct blame *b, const struct mem_module *m)
 {
 	char build_id[65] = "";

@@ -29,6 +29,7 @@
 #include "memory/format/mem_facts.h"
 #include "memory/sim/sim.h"
 #include "memory/types/address_owner.h"
+#include "memory/types/type_files.h"
 #include "symbols/symbols.h"
 
 #define BLAME_ONE        256u
@@ -90,6 +91,8 @@ struct blame;
 /* NULL: out of memory. */
 struct blame *blame_new(const struct sim_config *config, struct err *err);
 
+/* Take types from files that the trace does not name; before the first record. */
+int blame_add_files(struct blame *b, const struct type_files *files, struct err *err);
 /*
  * Read the trace @path once, before all records, so that heap blocks without annotations get types:
  * the instructions that access them vote (block_types.h).  Standard input cannot be read twice and

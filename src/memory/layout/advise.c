@@ -439,6 +439,8 @@ static int study_start(struct study *s, struct err *err)
 	s->blame = blame_new(&s->config.sim, err);
 	if (!s->blame)
 		return err->code;
+	if (blame_add_files(s->blame, &s->config.files, err) < 0)
+		return err->code;
 	s->profile = profile_new(s->blame, err);
 	return s->profile ? 0 : err->code;
 }

@@ -22,9 +22,10 @@
 
 struct study_config {
 	struct sim_config sim;
-	const char *type;  /* only this type; NULL: the most expensive ones */
-	const char *remap; /* file of layouts to try; NULL: propose layouts */
-	unsigned top;      /* number of types to study */
+	const char *type;        /* only this type; NULL: the most expensive ones */
+	const char *remap;       /* file of layouts to try; NULL: propose layouts */
+	unsigned top;            /* number of types to study */
+	struct type_files files; /* types that the trace does not name */
 };
 
 /* Results of a complete replay. */

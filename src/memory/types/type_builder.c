@@ -496,7 +496,7 @@ static void die_release(struct type *type)
 	free(type);
 }
 
-static uint32_t die_enter(struct types *t, struct type *type)
+uint32_t die_enter(struct types *t, struct type *type)
 {
 	int64_t text = die_identity(t, type);
 	uint64_t known;

@@ -7,6 +7,7 @@
  *	c_declaration.c   names and declarations in C syntax
  *	field_paths.c  a type's fields by path, and the field at an offset
  *	types.c   the tables, names and addresses
+ *	dwarf_json.c, type_files.c   types from files that the trace does not name
  */
 #ifndef MEMORY_TYPES_TYPE_MODEL_H
 #define MEMORY_TYPES_TYPE_MODEL_H
@@ -63,6 +64,7 @@ struct types {
 	struct u64map tags;        /* name to entry of a struct, class, union or enum */
 	struct u64map ordinary;    /* name to entry of a typedef or base type */
 	struct u64map last;        /* name without scopes to entry; 0: several types */
+	struct u64map from_json;   /* "struct NAME", or a typedef, to the number of its type */
 	Dwarf_Die *entries;        /* the entries; maps above store 1 + index */
 	size_t nr_entries, room_entries;
 	struct type_variable **symbols; /* variables that only the symbol table has */
@@ -84,6 +86,12 @@ struct types_module *types_ready_module(struct types *t, uint64_t address);
 /* The type of the variable at @address, which is *@offset bytes inside it.  False: unknown. */
 bool types_variable_type(struct types *t, uint64_t address, Dwarf_Die *type, uint64_t *offset);
 
+/* Add a file; one without an end contains no address.  NULL without memory. */
+struct types_module *types_push_module(struct types *t, const struct symbol_module *module);
+
+/* Index the file at the first call; true if it can be used. */
+bool types_is_ready(struct types *t, struct types_module *m);
+
 /* The key of an entry: its address in memory, which is unique. */
 static inline uint64_t die_key(const Dwarf_Die *die)
 {
@@ -102,6 +110,9 @@ const char *types_fold_name(const char *name, char *out, size_t size);
 
 /* The number of the type that @die is or refers to; 0 if it cannot be read. */
 uint32_t types_build(struct types *t, Dwarf_Die *die);
+
+/* The number of @type, which is owned by @t from here on; 0 without memory. */
+uint32_t die_enter(struct types *t, struct type *type);
 
 /* The type of what @die declares (DW_AT_type).  Returns false if it has none. */
 bool die_type(Dwarf_Die *die, Dwarf_Die *out);
@@ -133,5 +144,10 @@ const char *types_declare(struct types *t, Dwarf_Die *die, const char *name);
 
 /* Fill leaves and first_leaf of a type that has its members.  Returns 0 or -ENOMEM. */
 int types_make_leaves(struct types *t, struct type *type);
+
+/* ---- dwarf_json.c --------------------------------------------------------- */
+
+/* The number of a type of the JSON file, by a name without its tag; 0: unknown. */
+uint32_t types_json_find(const struct types *t, const char *name, bool only_tags);
 
 #endif

@@ -55,16 +55,42 @@ static void note_place(struct types *t, const struct symbol_module *m)
 {
 	struct types_span *all = &t->mapped;
 
-	if (t->nr_modules == 1) {
+	if (!m->end || strstr(m->path, "vdso"))
+		return;
+	if (!t->program_end) {
 		t->program_end = m->end;
 		return;
 	}
-	if (strstr(m->path, "vdso"))
-		return;
 	if (!all->end || m->start < all->start)
 		all->start = m->start;
 	if (m->end > all->end)
 		all->end = m->end;
+}
+
+struct types_module *types_push_module(struct types *t, const struct symbol_module *module)
+{
+	struct types_module *m;
+
+	if (t->nr_modules == t->room_modules) {
+		size_t room = t->room_modules ? t->room_modules * 2 : 16;
+		void *more = realloc(t->modules, room * sizeof(struct types_module *));
+
+		if (!more)
+			return NULL;
+		t->modules = more;
+		t->room_modules = room;
+	}
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	if (module_file_init(&m->file, module) < 0) {
+		free(m);
+		return NULL;
+	}
+	t->modules[t->nr_modules++] = m;
+	t->all_indexed = false;
+	note_place(t, &m->file.module);
+	return m;
 }
 
 static int add_module(struct types *t, const struct mem_module *from)
@@ -78,27 +104,8 @@ static int add_module(struct types *t, const struct mem_module *from)
 		.path = from->path,
 		.build_id = mem_module_build_id(from, build_id),
 	};
-	struct types_module *m;
 
-	if (t->nr_modules == t->room_modules) {
-		size_t room = t->room_modules ? t->room_modules * 2 : 16;
-		void *more = realloc(t->modules, room * sizeof(struct types_module *));
-
-		if (!more)
-			return -ENOMEM;
-		t->modules = more;
-		t->room_modules = room;
-	}
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return -ENOMEM;
-	if (module_file_init(&m->file, &module) < 0) {
-		free(m);
-		return -ENOMEM;
-	}
-	t->modules[t->nr_modules++] = m;
-	note_place(t, &m->file.module);
-	return 0;
+	return types_push_module(t, &module) ? 0 : -ENOMEM;
 }
 
 int types_add_modules(struct types *t, const struct mem_facts *facts)
@@ -151,7 +158,7 @@ enum types_memory types_memory_at(const struct types *t, uint64_t address)
 										   : TYPES_MAPPING;
 }
 
-static bool types_is_ready(struct types *t, struct types_module *m)
+bool types_is_ready(struct types *t, struct types_module *m)
 {
 	if (!m->indexed) {
 		m->indexed = true;
@@ -186,7 +193,7 @@ static uint32_t find_folded(struct types *t, const char *name, bool only_tags)
 		number = build_entry(t, &t->tags, name);
 	if (!number)
 		number = build_entry(t, &t->last, name);
-	return number;
+	return number ? number : types_json_find(t, name, only_tags);
 }
 
 /* The name without its tag: "struct node", or "struct.node" as LLVM writes it. */
@@ -402,6 +409,7 @@ void types_free(struct types *t)
 	u64map_release(&t->tags);
 	u64map_release(&t->ordinary);
 	u64map_release(&t->last);
+	u64map_release(&t->from_json);
 	strtab_release(&t->texts);
 	free(t);
 }
