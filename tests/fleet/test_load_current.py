@@ -44,9 +44,18 @@ class CurrentEngine(ClickHouse):
         return self.value(f"SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = 'current' AND table = '{table}'")
 
 
+SERVERS = []
+
+
+def engine():
+    if not SERVERS:
+        SERVERS.append(CurrentEngine())
+    return SERVERS[0]
+
+
 @test
 def the_current_engine_stores_the_same_waits_once_and_small(dir):
-    server = CurrentEngine()
+    server = engine()
     trace, large = dir + "/c.ct", dir + "/l.ct"
     equal(tool("run", "-q", "-o", trace, "--", CHANNELS)[0], 0, "run")
     equal(tool("run", "-q", "-o", large, "--", LANES_TARGET, "turns", "100", "200000")[0], 0, "run")
@@ -76,6 +85,15 @@ def the_current_engine_stores_the_same_waits_once_and_small(dir):
     size = server.bytes_of("events") / one("SELECT count() FROM current.events")[0]
     print(f"# {size:.2f} bytes per event, {server.bytes_of('waits') / nr:.2f} per wait")
     assert 0 < size <= 4, size
+
+
+@test
+def the_current_engine_stores_findings(dir):
+    server, trace = engine(), dir + "/d.ct"
+    tool("run", "-q", "-o", trace, "--", os.environ["CORPUS_BUGGY"], "deadlock")
+    status, out, err = tool("load", "--into", server.url("found"), "--json", trace)
+    equal(status, 0, out + err)
+    assert ("deadlock",) in server.rows("SELECT DISTINCT detector FROM found.findings"), server.query("SELECT * FROM found.findings")
 
 
 main()
