@@ -23,6 +23,8 @@ TESTS = []
 # A collector that offers stations only, as in the plain protocol: eight slots each.
 STATIONS_ONLY = dict(os.environ, COROTRACER_NO_LANES="1")
 STARTED = []
+# The processes of a case: those that it started, and their orphans.
+PIDS = set()
 # Servers that several cases share: end_all() does not kill them.
 KEPT = set()
 
@@ -126,6 +128,7 @@ def children():
 def end_all():
     """Kill every process that a case left running, whether the case passed or failed."""
     for p in STARTED:
+        PIDS.add(p.pid)
         if p.poll() is None:
             p.kill()
             p.wait()
@@ -133,6 +136,7 @@ def end_all():
     # Each process may leave children.
     for _ in range(100):
         left = children()
+        PIDS.update(left)
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -161,8 +165,11 @@ def is_left_behind(path):
 
 def sweep(*collectors):
     """Remove the directories of these collectors, which a test killed; those of others stay."""
-    pids = {p.pid for p in collectors}
-    for path in private_places():
+    remove_places(private_places(), {p.pid for p in collectors})
+
+
+def remove_places(places, pids):
+    for path in places:
         if is_left_behind(path):
             status, out, _ = tool("recover", "--json", path)
             if status == 0 and json.loads(out)["collector_pid"] in pids:
@@ -215,6 +222,7 @@ def main():
     failed, skipped = 0, 0
     adopt_orphans()
     for function in TESTS:
+        others = private_places()
         name = function.__name__.replace("_", " ")
         with tempfile.TemporaryDirectory(prefix="corotracer-test-") as dir:
             try:
@@ -229,6 +237,8 @@ def main():
                 print(f"not ok - {name}", flush=True)
             finally:
                 end_all()
+                remove_places(private_places() - others, PIDS)
+                PIDS.clear()
     if failed:
         sys.exit(1)
     sys.exit(77 if skipped == len(TESTS) else 0)

@@ -7,6 +7,7 @@ and both together are compared with what was written, event by event.
 """
 import random
 import re
+import shutil
 
 from harness import *
 
@@ -192,11 +193,14 @@ def a_collector_killed_while_it_removes_its_files_leaves_no_region_without_a_jou
         # The program runs without the library: only the collector is killed.
         p = popen("env", "LD_PRELOAD=" + dir + "/killer.so", "KILL_COLLECTOR=" + done, f"KILL_AT={at}", TOOL,
                   "run", "-q", "-o", f"{dir}/t{at}.jsonl", "--", "env", "-u", "LD_PRELOAD", "sh", "-c",
-                  words(TARGET, "events", 2, 100, 0) + f"; echo > {done}")
+                  words(TARGET, "events", 2, 100, 0) + f"; echo $CTP_SHM_PATH > {done}")
         p.communicate()
         killed += p.returncode == -signal.SIGKILL
+        with open(done, encoding="utf-8") as f:
+            place = os.path.dirname(f.read().strip())
         for region in [r["region"] for r in json.loads(tool("recover", "--json")[1]) if r["collector_pid"] == p.pid]:
             check(dir, f"{dir}/t{at}.jsonl", region, 1, 2, 100)
+        shutil.rmtree(place, ignore_errors=True)  # what remains of it is no region
     assert killed > 2, f"the collector was killed {killed} times only"
 
 
