@@ -11,11 +11,11 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 
 from harness import KEPT, Skip, wait_until
+from ports import free_port
 
 PASSWORD = "it's \\ \"secret\""
 NOBODY = "nobody"
@@ -27,12 +27,6 @@ def find(*names):
             if path and os.access(path, os.X_OK):
                 return path
     raise Skip(f"no {names[0]} here")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def unprivileged():

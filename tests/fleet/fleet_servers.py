@@ -22,6 +22,7 @@ import urllib.request
 import xml.sax.saxutils
 
 from harness import KEPT, Skip, wait_until
+from ports import free_port
 
 CLUSTER = "fleet"
 FILE_SIZE_MAX = 4 << 30
@@ -32,20 +33,6 @@ def find_program(name):
         if path and os.access(path, os.X_OK):
             return path
     raise Skip(f"no {name} here")
-
-
-GIVEN_PORTS = set()
-
-
-def free_port():
-    """A port that no process listens on, each one given once."""
-    while True:
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
-        if port not in GIVEN_PORTS:
-            GIVEN_PORTS.add(port)
-            return port
 
 
 def limit_process():

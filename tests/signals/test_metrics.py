@@ -4,9 +4,9 @@ import http.client
 import math
 import re
 import shutil
-import socket
 import urllib.parse
 
+from ports import free_port
 from signals import *
 from signals import line_of
 
@@ -311,9 +311,7 @@ class Prometheus:
     def __init__(self, dir, target):
         if not shutil.which("prometheus"):
             raise Skip("no prometheus here")
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        self.port = free_port()
         config = os.path.join(dir, "prometheus.yml")
         with open(config, "w", encoding="utf-8") as f:
             f.write("global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: corotracer\n  static_configs:\n"

@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 
+from ports import free_port
 from signals import *
 
 MS = 10 ** 6
@@ -299,9 +300,7 @@ def collector():
 @test
 def the_collector_of_opentelemetry_receives_every_span(dir):
     program = collector()
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     with open(dir + "/config.yaml", "w", encoding="utf-8") as f:
         f.write(f"receivers:\n  otlp:\n    protocols:\n      http:\n        endpoint: 127.0.0.1:{port}\n"
                 "exporters:\n  debug:\n    verbosity: detailed\n"
