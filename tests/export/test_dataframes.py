@@ -5,6 +5,7 @@ They come from PyPI into a folder of the build, once; skipped if they cannot be 
 """
 import traces
 from harness import *
+from venvs import python_with
 
 PROGRAM = r'''
 import json, sys
@@ -30,17 +31,8 @@ print(json.dumps({
 
 
 def python():
-    """A Python with both packages."""
-    place = os.environ.get("EXPORT_VENV", "build/tests/export/venv")
-    interpreter = place + "/bin/python"
-    if not os.path.exists(place + "/ready"):
-        for command in ([sys.executable, "-m", "venv", place], [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                                                               "pandas", "duckdb"]):
-            p = subprocess.run(command, capture_output=True, text=True, check=False)
-            if p.returncode:
-                raise Skip(f"pandas and duckdb cannot be had: {p.stderr.strip()[-200:]}")
-        traces.write(place + "/ready", "yes\n")
-    return interpreter
+    """A Python with what reads tables."""
+    return python_with(os.environ.get("EXPORT_VENV", "build/tests/export/venv"), "pandas", "duckdb", "pyarrow", "pytz")
 
 
 @test

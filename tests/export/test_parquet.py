@@ -9,6 +9,7 @@ import resource
 
 import traces
 from harness import *
+from venvs import python_with
 
 FILES = ("coroutines", "events", "frames", "run", "sites", "switches", "waits")
 ROWS_OF_A_GROUP = 131072
@@ -55,17 +56,8 @@ print(json.dumps([{n[:-8]: table_of(f"{folder}/{n}") for n in sorted(os.listdir(
 
 
 def python():
-    """A Python with both packages."""
-    place = os.environ.get("EXPORT_VENV", "build/tests/export/venv") + "-parquet"
-    interpreter = place + "/bin/python"
-    if not os.path.exists(place + "/ready"):
-        for command in ([sys.executable, "-m", "venv", place],
-                        [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "duckdb", "pyarrow", "pytz"]):
-            p = subprocess.run(command, capture_output=True, text=True, check=False)
-            if p.returncode:
-                raise Skip(f"duckdb and pyarrow cannot be had: {p.stderr.strip()[-200:]}")
-        traces.write(place + "/ready", "yes\n")
-    return interpreter
+    """A Python with what reads tables."""
+    return python_with(os.environ.get("EXPORT_VENV", "build/tests/export/venv"), "pandas", "duckdb", "pyarrow", "pytz")
 
 
 def read_all(*folders):

@@ -7,10 +7,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 
 import ask_data
-from harness import Skip, equal
+from harness import equal
+from venvs import python_with
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SQL = os.path.join(HERE, "../../src/fleet/sql")
@@ -46,14 +46,4 @@ def ask_current_engine(questions):
 
 def chdb_python():
     """A Python with the current engine."""
-    place = os.environ.get("FLEET_VENV", "build/tests/fleet/venv") + "-chdb"
-    interpreter = place + "/bin/python"
-    if not os.path.exists(place + "/ready"):
-        for command in ([sys.executable, "-m", "venv", place],
-                        [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "chdb"]):
-            p = subprocess.run(command, capture_output=True, text=True, check=False)
-            if p.returncode:
-                raise Skip(f"chdb cannot be installed: {p.stderr.strip()[-200:]}")
-        with open(place + "/ready", "w", encoding="ascii") as f:
-            f.write("yes\n")
-    return interpreter
+    return python_with(os.environ.get("FLEET_VENV", "build/tests/fleet/venv"), "chdb")

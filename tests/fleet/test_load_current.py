@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """test_load_current.py - the same loader and the schema with codecs, on the current engine of ClickHouse (PyPI chdb)."""
-import fcntl
-import sys
-
+from ask_store import chdb_python
 from fleet_servers import *
 from sql import *
 
@@ -10,29 +8,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LANES_TARGET = os.environ.get("LANES_TARGET", "build/tests/lanes_target")
 
 
-def engine_python():
-    """A Python with chdb, installed once."""
-    place = os.environ.get("FLEET_VENV", "build/tests/fleet/venv") + "-chdb"
-    interpreter = place + "/bin/python"
-    os.makedirs(os.path.dirname(place), exist_ok=True)
-    with open(place + ".lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not os.path.exists(place + "/ready"):
-            for command in ([sys.executable, "-m", "venv", place],
-                            [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "chdb"]):
-                p = subprocess.run(command, capture_output=True, text=True, check=False)
-                if p.returncode:
-                    raise Skip(f"chdb cannot be installed: {p.stderr.strip()[-200:]}")
-            with open(place + "/ready", "w", encoding="ascii") as f:
-                f.write("yes\n")
-    return interpreter
-
-
 class CurrentEngine(ClickHouse):
     """As a server, with the statements executed by chdb."""
 
     def __init__(self):
-        self.python = engine_python()
+        self.python = chdb_python()
         FleetServer.__init__(self)
         self.http, self.password, self.shards = free_port(), "", [self]
         self.start()

@@ -13,6 +13,7 @@ import threading
 
 from ports import free_port
 from signals import *
+from venvs import python_with
 
 MS = 10 ** 6
 REAL = 1_700_000_000_000_000_000
@@ -40,17 +41,7 @@ print(json.dumps(found))
 
 def python():
     """A Python with the schema."""
-    place = os.environ.get("SIGNALS_VENV", "build/tests/signals/venv")
-    interpreter = place + "/bin/python"
-    if not os.path.exists(place + "/ready"):
-        for command in ([sys.executable, "-m", "venv", place], [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                                                               "opentelemetry-proto"]):
-            p = subprocess.run(command, capture_output=True, text=True, check=False)
-            if p.returncode:
-                raise Skip(f"opentelemetry-proto cannot be installed: {p.stderr.strip()[-200:]}")
-        with open(place + "/ready", "w", encoding="utf-8") as f:
-            f.write("yes\n")
-    return interpreter
+    return python_with(os.environ.get("SIGNALS_VENV", "build/tests/signals/venv"), "opentelemetry-proto")
 
 
 def decode(*files):
