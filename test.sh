@@ -66,7 +66,7 @@ if [ $quick = no ]; then
 	fi
 fi
 
-jobs=$(($(nproc) + 1)) # some tests mostly sleep
+jobs=$(($(nproc) * 3)) # places: tests/CMakeLists.txt says how many a test has
 logs=()
 status=0
 lean=(-DCOROTRACER_LEAN=ON) # builds only the programs of the tests that run
