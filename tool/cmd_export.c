@@ -84,13 +84,10 @@ const struct command command_export = {
 	.args = "KIND -i TRACE [-o FILE]",
 	.summary = "export a trace or recording to a database or another format",
 	.details = "KIND: csv sqlite mysql postgresql perfetto chrome speedscope folded pprof "
-		   "graphviz
-"
+		   "graphviz\n"
 		   "jsonl ctf ct parquet otlp schema clickhouse; of a memory trace callgrind "
-		   "folded.
-"
-		   "Exit status: 0 done; 1 failed or incomplete; 2 usage.
-",
+		   "folded.\n"
+		   "Exit status: 0 done; 1 failed or incomplete; 2 usage.\n",
 	.opts = options,
 	.run = run_export,
 };
