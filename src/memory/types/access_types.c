@@ -67,21 +67,6 @@ struct access_types *access_types_new(struct types *types)
 
 /* ---- functions ------------------------------------------------------------- */
 
-static struct types_function *access_function_at(const struct types_module *m, uint64_t addr)
-{
-	size_t low = 0, high = m->nr_functions;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->functions[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && addr < m->functions[low - 1].end ? &m->functions[low - 1] : NULL;
-}
-
 /* The bytes of code from @start to @end; NULL if the file does not have them. */
 static const uint8_t *access_code(Dwfl_Module *module, uint64_t start, uint64_t end)
 {
@@ -127,7 +112,7 @@ static uint32_t access_result_of(void *arg, uint64_t target)
 		return 0;
 	}
 	if (!*known) {
-		f = access_function_at(r->m, target);
+		f = types_function_at(r->m, target);
 		*known = 1;
 		if (f && f->start == target) {
 			die = f->die;
@@ -337,7 +322,7 @@ static void access_read(struct access_types *a, uint64_t pc)
 
 	if (!m || !m->nr_functions || !dwfl_module_getdwarf(m->file.dwfl_module, &bias))
 		return;
-	f = access_function_at(m, pc - 1 - bias);
+	f = types_function_at(m, pc - 1 - bias);
 	if (!f || f->is_seen)
 		return;
 	for (i = 0; i < m->nr_functions; i++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/u64map.h"
+#include "memory/types/alloc_types.h"
 
 #define VOTES_KEPT     48u  /* different votes of a group; later ones are counted only */
 #define VOTES_ALL      256u /* of one instruction; then one in VOTES_SAMPLE counts */
@@ -34,6 +35,7 @@ struct block_types {
 	struct access_types *accesses;
 	struct heap_blocks live;
 	struct u64map by_key;
+	struct u64map by_pc; /* of an allocating call to 1 + the type that it is for */
 	struct block_group *groups;
 	struct vote_list *lists;
 	uint32_t nr, room;
@@ -74,6 +76,18 @@ static int block_groups_grow(struct block_types *b)
 	return 0;
 }
 
+/* The type that the allocating call is for; 0: not known. */
+static uint32_t block_given(struct block_types *b, uint64_t pc)
+{
+	uint64_t *at = u64map_at(&b->by_pc, pc);
+
+	if (!at)
+		return 0;
+	if (!*at)
+		*at = (uint64_t)alloc_types_at(b->types, pc) + 1;
+	return (uint32_t)*at - 1;
+}
+
 static uint64_t block_group_key(const struct heap_site *site, uint64_t size)
 {
 	uint64_t key = ((uint64_t)site->stack << 32 ^ site->pc) * UINT64_C(0x9e3779b97f4a7c15);
@@ -88,6 +102,7 @@ static int64_t block_group_of(struct block_types *b, const struct heap_block *bl
 	const struct heap_site *site = heap_blocks_site(&b->live, block->site);
 	uint64_t size = block->end - block->start;
 	uint64_t *at = u64map_at(&b->by_key, block_group_key(site, size));
+	uint32_t given;
 
 	if (!at)
 		return -ENOMEM;
@@ -96,9 +111,13 @@ static int64_t block_group_of(struct block_types *b, const struct heap_block *bl
 	if (b->nr == b->room && block_groups_grow(b) < 0)
 		return -ENOMEM;
 	b->lists[b->nr] = (struct vote_list){ 0 };
-	b->groups[b->nr] = (struct block_group){ .size = size,
-						 .pc = site->pc,
-						 .stack = site->stack };
+	given = block_given(b, site->pc);
+	b->groups[b->nr] = (struct block_group){
+		.size = size,
+		.pc = site->pc,
+		.stack = site->stack,
+		.given = given,
+	};
 	*at = ++b->nr;
 	return b->nr;
 }
@@ -156,6 +175,19 @@ static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
 	return 0;
 }
 
+/* An allocation, or its end. */
+static int block_take(struct block_types *b, const struct mem_record *r)
+{
+	struct heap_block block;
+
+	if (heap_blocks_record(&b->live, r) < 0)
+		return -ENOMEM;
+	if (r->kind != MEM_ALLOC || !block_given(b, r->pc) ||
+	    !heap_blocks_find(&b->live, r->address, 0, &block))
+		return 0;
+	return block_group_of(b, &block) < 0 ? -ENOMEM : 0;
+}
+
 int block_types_vote(struct block_types *b, const struct mem_record *r)
 {
 	const struct access_type *found;
@@ -165,7 +197,7 @@ int block_types_vote(struct block_types *b, const struct mem_record *r)
 	int64_t group;
 
 	if (!mem_is_access(r))
-		return heap_blocks_record(&b->live, r);
+		return block_take(b, r);
 	found = access_types_find(b->accesses, r->pc, r->kind == MEM_WRITE);
 	if (!found || !found->is_exact || !block_is_sampled(b, r->pc) ||
 	    !heap_blocks_find(&b->live, r->address, r->pc, &block))
@@ -271,10 +303,30 @@ static uint64_t block_stride(const struct types *t, const struct block_group *g,
 	return g->size % size ? g->size : size;
 }
 
+/* The allocating call names the type. */
+static bool block_decide_given(const struct block_types *b, struct block_group *g,
+			       const struct vote_list *list)
+{
+	const struct type *type = types_get(b->types, g->given);
+	uint32_t i;
+
+	if (!g->given || !type->size || type->size > g->size)
+		return false;
+	for (i = 0, g->votes = list->others; i < list->nr; i++)
+		g->votes += list->votes[i].count;
+	g->agreeing = block_support(b->types, list, g->given);
+	g->type = g->given;
+	g->stride = g->size / type->size > 1 ? type->size : g->size;
+	return true;
+}
+
 static void block_decide(struct block_types *b, struct block_group *g, struct vote_list *list)
 {
 	uint64_t best = 0, all = list->others, support;
 	uint32_t chosen = 0, i;
+
+	if (block_decide_given(b, g, list))
+		return;
 
 	for (i = 0; i < list->nr; i++) {
 		const struct block_vote *v = &list->votes[i];
@@ -331,6 +383,7 @@ void block_types_free(struct block_types *b)
 	free(b->lists);
 	free(b->groups);
 	u64map_release(&b->by_key);
+	u64map_release(&b->by_pc);
 	heap_blocks_release(&b->live);
 	free(b);
 }

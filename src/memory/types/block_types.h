@@ -11,7 +11,8 @@
  * Blocks with the same call stack and size are a group, which has one type.  Each access by an
  * instruction whose type is known (access_types.h) is a vote.  A type wins if it explains the
  * votes: an access to a member, or to a record inside the type, at the right offset.  The share
- * of votes that it explains is the certainty; below BLOCK_CERTAIN the group has no type.
+ * of votes that it explains is the certainty; below BLOCK_CERTAIN the group has no type.  Where the
+ * allocating call itself names the type (alloc_types.h), that is the type.
  */
 #ifndef MEMORY_TYPES_BLOCK_TYPES_H
 #define MEMORY_TYPES_BLOCK_TYPES_H
@@ -26,7 +27,8 @@
 struct block_group {
 	uint64_t size, pc;
 	uint32_t stack;
-	uint32_t type; /* 0: not known */
+	uint32_t given; /* the type that the allocating call is for (alloc_types.h); 0: unknown */
+	uint32_t type;  /* 0: not known */
 	uint64_t stride;
 	uint64_t votes, agreeing;
 };

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "memory/types/type_model.h"
+#include "symbols/die_sibling.h"
 
 #define BUILDING  UINT64_MAX
 #define SIZE_MAX_ (UINT64_C(1) << 46) /* larger than any address space */
@@ -327,6 +328,51 @@ static int die_read_members(struct types *t, Dwarf_Die *die, struct type *type)
 	return 0;
 }
 
+bool die_template_type(Dwarf_Die *record, Dwarf_Die *out)
+{
+	Dwarf_Die child;
+	unsigned n = 0;
+	bool more;
+
+	for (more = dwarf_child(record, &child) == 0; more && n < TYPE_MEMBERS_MAX;
+	     more = die_next(&child), n++) {
+		if (dwarf_tag(&child) == DW_TAG_template_type_parameter)
+			return die_type(&child, out);
+	}
+	return false;
+}
+
+/*
+ * The nodes of libstdc++'s containers have their value in a buffer of bytes, aligned_membuf<T>: a
+ * value of type T.
+ */
+static void die_read_buffer(struct types *t, Dwarf_Die *die, struct type *type)
+{
+	const char *name = dwarf_diename(die);
+	const struct type *value;
+	struct type_member m = { 0 };
+	Dwarf_Die of;
+
+	if (!name ||
+	    (strncmp(name, "__aligned_membuf<", 17) != 0 &&
+	     strncmp(name, "__aligned_buffer<", 17) != 0) ||
+	    !die_template_type(die, &of))
+		return;
+	m.type = types_build(t, &of);
+	value = types_get(t, m.type);
+	if (!value->size || value->size > type->size || !type->nr_members)
+		return;
+	m.size = value->size;
+	m.align = value->align ? value->align : 1;
+	/* The name of a record inside would only make paths longer. */
+	m.name = types_keep(t, type_is_record(value) ? "" : "value");
+	m.text = types_declare(t, &of, "value");
+	if (!m.name || !m.text)
+		return;
+	type->members[0] = m;
+	type->nr_members = 1;
+}
+
 /* clang may only declare a base or a member's class: its size is at most up to the next member. */
 static void bound_unknown(struct type *type)
 {
@@ -473,6 +519,7 @@ static int die_fill(struct types *t, Dwarf_Die *die, struct type *type)
 	place_decl(t, die, type);
 	if (die_read_members(t, die, type) < 0)
 		return -ENOMEM;
+	die_read_buffer(t, die, type);
 	bound_unknown(type);
 	align_record(die, type);
 	return types_make_leaves(t, type);

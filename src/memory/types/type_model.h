@@ -83,6 +83,9 @@ void types_say(struct types *t, const char *fmt, ...) __attribute__((format(prin
 /* The module at @address, with its file read; NULL if there is none. */
 struct types_module *types_ready_module(struct types *t, uint64_t address);
 
+/* The function whose code contains @addr, an address in the file; NULL if there is none. */
+struct types_function *types_function_at(const struct types_module *m, uint64_t addr);
+
 /* The type of the variable at @address, which is *@offset bytes inside it.  False: unknown. */
 bool types_variable_type(struct types *t, uint64_t address, Dwarf_Die *type, uint64_t *offset);
 
@@ -116,6 +119,9 @@ uint32_t die_enter(struct types *t, struct type *type);
 
 /* The type of what @die declares (DW_AT_type).  Returns false if it has none. */
 bool die_type(Dwarf_Die *die, Dwarf_Die *out);
+
+/* The first type parameter of a template. */
+bool die_template_type(Dwarf_Die *record, Dwarf_Die *out);
 
 /* Skip typedef, const and similar.  Returns false for a cycle. */
 bool die_peel(Dwarf_Die *die, Dwarf_Die *out);

@@ -330,6 +330,21 @@ struct types_module *types_ready_module(struct types *t, uint64_t address)
 	return m && types_is_ready(t, m) ? m : NULL;
 }
 
+struct types_function *types_function_at(const struct types_module *m, uint64_t addr)
+{
+	size_t low = 0, high = m->nr_functions;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->functions[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && addr < m->functions[low - 1].end ? &m->functions[low - 1] : NULL;
+}
+
 static struct variable *find_variable(struct types *t, const struct types_module *m,
 				      uint64_t address)
 {
