@@ -256,6 +256,9 @@ static bool die_read_member(struct types *t, Dwarf_Die *die, enum type_kind kind
 	m->size = type->size;
 	m->align = type->align ? type->align : 1;
 	m->flags = access_flags(die, kind);
+	/* An empty base has no bytes: another member is at its offset. */
+	if (inherited && type_is_record(type) && !type->nr_members)
+		return false;
 	if (inherited)
 		m->flags |= MEMBER_INHERITED;
 	if (type->kind == TYPE_ARRAY && type->count == 0)
