@@ -5,17 +5,19 @@
  * The stream of a thread begins with all functions that the thread is in, and so does what follows
  * after units were lost or recording was off: from then on each entry and exit is one unit.
  */
+#include "decode_calls.h"
 #include "shadow_stack.h"
 #include "sys.h"
 #include "trace_session.h"
 
 #define WHOLE_MAX 64u /* innermost functions; few, because coroutines may have small stacks */
+#define DEEP      (CRW_CALLS_KEPT - 1) /* the consumer may forget the outermost functions */
 
 /* Record the functions that this thread is in, up to number @depth. */
 static bool call_record_whole(uint64_t depth)
 {
 	const struct crt_calls *c = &crt_calls;
-	uint64_t from = c->floor, i;
+	uint64_t from = depth > CRT_OUTER ? c->floor : 0, i;
 	struct crw_unit calls[WHOLE_MAX];
 	uint32_t nr = 0;
 
@@ -40,6 +42,11 @@ void crt_calls_record(uint64_t w0, uint64_t w1)
 		t->calls_known = 0;
 		return;
 	}
+	/* After deep recursion, name all functions again. */
+	if (crt_calls.depth > DEEP)
+		crt_calls.was_deep = 1;
+	else if (crt_calls.was_deep && crt_calls.depth <= WHOLE_MAX)
+		t->calls_known = crt_calls.was_deep = 0;
 	if (!t->calls_known || t->generation != crt_session.generation) {
 		bool enters = CRW_CODE(w1) == CRW_ENTER;
 

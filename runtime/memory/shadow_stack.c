@@ -41,7 +41,8 @@ bool crt_calls_begin(void)
 		c->is_closed = 1;
 		return false;
 	}
-	c->depth = c->floor = 0;
+	c->depth = 0;
+	c->floor = CRT_OUTER;
 	c->frames = f;
 	crt_thread_watch();
 	return true;
@@ -72,8 +73,14 @@ uint32_t crt_calls_copy(uint64_t at, uint64_t *out, uint32_t max)
 	uint64_t i, site = 0;
 	uint32_t nr = 0;
 
-	for (i = c->frames ? c->depth : 0; i > c->floor && nr < max; i--) {
-		const struct crt_frame *f = crt_calls_frame(c, i - 1);
+	for (i = c->frames ? c->depth : 0; i > 0 && nr < max; i--) {
+		const struct crt_frame *f;
+
+		if (i > CRT_OUTER && i <= c->floor) { /* unknown frames */
+			i = CRT_OUTER;
+			site = 0;
+		}
+		f = crt_calls_frame(c, i - 1);
 
 		if (f->at < at) /* left by longjmp */
 			continue;

@@ -2,10 +2,11 @@
 /*
  * shadow_stack.h - the functions that a thread is in, from the hooks at function entry and exit.
  *
- * A thread keeps its innermost CRT_FRAMES frames in a ring; outer ones are overwritten by deep
- * recursion and are unknown afterwards.  A frame notes the stack pointer of its function, so that
- * frames which were left by longjmp, without an exit hook, are recognized: a frame is gone when
- * the stack pointer is above it.  A program that switches stacks may hide frames of the other
+ * A thread keeps its outermost CRT_OUTER frames, and in a ring the innermost CRT_INNER of the
+ * others; frames between them are overwritten by deep recursion and are unknown afterwards.  A
+ * frame notes the stack pointer of its function, so that frames which were left by longjmp, without
+ * an exit hook, are recognized: a frame is gone when the stack pointer is above it.  A program that
+ * switches stacks may hide frames of the other
  * stack, and never breaks anything: all indices are masked.
  *
  * Signals.  A handler may run between any two instructions here and calls the same hooks.  What it
@@ -20,7 +21,9 @@
 #include "access_record.h"
 #include "trace_session.h"
 
-#define CRT_FRAMES 4096u /* a power of two; pages in use take memory */
+#define CRT_OUTER  2048u
+#define CRT_INNER  2048u                   /* a power of two */
+#define CRT_FRAMES (CRT_OUTER + CRT_INNER) /* pages in use take memory */
 
 struct crt_frame {
 	uint64_t caller;   /* return address into the calling function */
@@ -32,10 +35,11 @@ struct crt_frame {
 struct crt_calls {
 	struct crt_frame *frames; /* NULL: none */
 	uint64_t depth;           /* frames pushed */
-	uint64_t floor;           /* frames below this number are unknown */
+	uint64_t floor;           /* frames from CRT_OUTER up to this number are unknown */
 	uint64_t busy;        /* frame address of the hook that records an allocation; 0: none */
 	uint64_t operator_pc; /* return address of operator new or delete; 0: none */
 	uint64_t operator_at; /* its frame address */
+	uint32_t was_deep;    /* for call_record.c */
 	uint32_t is_closed;   /* 1: the thread ends, or belongs to the runtime */
 };
 extern __thread struct crt_calls crt_calls __attribute__((visibility("hidden")));
@@ -57,20 +61,48 @@ void crt_calls_record(uint64_t w0, uint64_t w1) __attribute__((visibility("hidde
 
 static inline struct crt_frame *crt_calls_frame(const struct crt_calls *c, uint64_t number)
 {
-	return &c->frames[number & (CRT_FRAMES - 1)];
-}
-
-static inline bool crt_calls_has_top(const struct crt_calls *c)
-{
-	return c->depth > c->floor;
+	return &c->frames[number < CRT_OUTER ? number : CRT_OUTER + (number & (CRT_INNER - 1))];
 }
 
 /* The innermost @nr functions are left. */
 static inline void crt_calls_drop(struct crt_calls *c, uint64_t nr)
 {
 	c->depth -= nr;
+	if (__builtin_expect(c->floor > c->depth, 0))
+		c->floor = c->depth < CRT_OUTER ? CRT_OUTER : c->depth;
 	if (crt_session.calls)
 		crt_calls_record(nr, CRW_W1(CRW_LEAVE, 1));
+}
+
+/* The innermost frame is unknown: the outermost ones tell whether it is gone. */
+static inline bool crt_calls_is_hidden(const struct crt_calls *c)
+{
+	return __builtin_expect(c->depth == c->floor, 0) && c->depth > CRT_OUTER;
+}
+
+/*
+ * Remove the frames that are gone if the stack pointer is @at; @inclusive: also one with the same
+ * address.  A frame whose caller is @caller is the last one.
+ */
+static inline bool crt_calls_settle(struct crt_calls *c, uint64_t at, bool inclusive,
+				    uint64_t caller)
+{
+	while (c->depth) {
+		bool is_hidden = crt_calls_is_hidden(c);
+		const struct crt_frame *f = crt_calls_frame(c, is_hidden ? CRT_OUTER - 1
+									 : c->depth - 1);
+
+		if (inclusive ? f->at > at : f->at >= at)
+			return false;
+		if (is_hidden) {
+			crt_calls_drop(c, c->depth - CRT_OUTER);
+			continue;
+		}
+		crt_calls_drop(c, 1);
+		if (f->caller == caller)
+			return true;
+	}
+	return false;
 }
 
 /* A function is entered; @at is the frame address of its entry hook. */
@@ -81,14 +113,13 @@ static inline void crt_calls_push(uint64_t caller, uint64_t function, uint64_t a
 
 	if (__builtin_expect(!c->frames, 0) && !crt_calls_begin())
 		return;
-	while (crt_calls_has_top(c) && crt_calls_frame(c, c->depth - 1)->at <= at)
-		crt_calls_drop(c, 1);
+	crt_calls_settle(c, at, true, 0);
 	f = crt_calls_frame(c, c->depth++);
 	f->caller = caller;
 	f->function = function;
 	f->at = at;
-	if (__builtin_expect(c->depth - c->floor > CRT_FRAMES, 0))
-		c->floor = c->depth - CRT_FRAMES;
+	if (__builtin_expect(c->depth - c->floor > CRT_INNER && c->depth > c->floor, 0))
+		c->floor = c->depth - CRT_INNER;
 	if (crt_session.calls)
 		crt_calls_record(caller, CRW_W1(CRW_ENTER, function));
 }
@@ -109,22 +140,15 @@ static inline bool crt_calls_is_inside(uint64_t pc, uint64_t function)
 static inline void crt_calls_pop(uint64_t pc, uint64_t at)
 {
 	struct crt_calls *c = &crt_calls;
-	const struct crt_frame *top = NULL;
+	const struct crt_frame *top;
 
-	if (!c->frames)
+	if (!c->frames || crt_calls_settle(c, at, false, pc) || !c->depth)
 		return;
-	while (crt_calls_has_top(c) && (top = crt_calls_frame(c, c->depth - 1))->at < at) {
-		crt_calls_drop(c, 1);
-		if (top->caller == pc)
-			return;
-	}
-	if (!crt_calls_has_top(c)) {
-		if (!c->floor)
-			return;
-		c->floor--; /* a frame that deep recursion has overwritten */
+	if (crt_calls_is_hidden(c)) {
 		crt_calls_drop(c, 1);
 		return;
 	}
+	top = crt_calls_frame(c, c->depth - 1);
 	if (top->at == at || crt_calls_is_inside(pc, top->function))
 		crt_calls_drop(c, 1);
 }
