@@ -271,6 +271,32 @@ static void depth_and_variety_are_bounded(void)
 	call_tree_free(t);
 }
 
+static void several_functions_are_left_at_once(void)
+{
+	struct call_tree *t = call_tree_new(&config);
+	struct call_profile *p;
+
+	enter(t, fn_main, NULL);
+	enter(t, fn_a, fn_main);
+	enter(t, fn_b, fn_a);
+	CHECK_EQ(call_tree_leave(t, 0, 2), 0);
+	touch(t, fn_main, 3, 256);
+	/* Said again, as at the start of a block: not a call. */
+	CHECK_EQ(call_tree_clear(t, 0), 0);
+	CHECK_EQ(call_tree_repeat(t, 0, IN(fn_main), 0), 0);
+	CHECK_EQ(call_tree_repeat(t, 0, IN(fn_a), IN(fn_main)), 0);
+	touch(t, fn_a, 4, 256);
+	p = profile_of(t);
+	CHECK_EQ(self_of(p, "fn_main"), 3);
+	CHECK_EQ(whole_of(p, "fn_main"), 7);
+	CHECK_EQ(whole_of(p, "fn_a"), 4);
+	CHECK_EQ(whole_of(p, "fn_b"), 0);
+	CHECK_EQ(named(p, "fn_main")->calls, 1);
+	CHECK_EQ(named(p, "fn_a")->calls, 1);
+	call_profile_free(p);
+	call_tree_free(t);
+}
+
 static void leaving_more_than_was_entered_stays_at_the_root(void)
 {
 	struct call_tree *t = call_tree_new(&config);
@@ -297,6 +323,7 @@ int main(void)
 	RUN(fractions_of_a_sample_add_up);
 	RUN(without_stacks_functions_have_their_own_accesses);
 	RUN(depth_and_variety_are_bounded);
+	RUN(several_functions_are_left_at_once);
 	RUN(leaving_more_than_was_entered_stays_at_the_root);
 	symbols_free(symbols);
 	return 0;
