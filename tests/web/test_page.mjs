@@ -53,7 +53,7 @@ async function waitRows(page, label, nr) {
 test("the head tells what the report tells", async () => {
 	const t = redis.report.totals;
 	await on(redis.html, "", async (page) => {
-		assert.equal(digits(await fact(page, "events")), t.transitions + t.others);
+		assert.equal(digits(await fact(page, "transitions")), t.transitions);
 		assert.equal(digits(await fact(page, "coroutines")), t.coroutines);
 		assert.equal(digits(await fact(page, "threads")), t.threads);
 		assert.equal(digits(await fact(page, "lost")), t.lost + t.others_lost);
@@ -441,7 +441,7 @@ test("garbage is loud, counted, and no part of the scale", async () => {
 			const { verdict, missing } = page1.report.completeness;
 			assert.equal(await page.locator(".shortage:visible").count(), verdict === "incomplete" ? 1 : 0);
 			if (missing) assert.ok((await page.locator(".shortage").innerText()).includes(missing));
-			assert.equal(digits(await fact(page, "events")), t.transitions + t.others);
+			assert.equal(digits(await fact(page, "transitions")), t.transitions);
 			const title = await page.locator("[data-fact=duration]").getAttribute("title");
 			assert.equal(digits(title), t.duration_ns);
 			for (const hash of Object.values(VIEWS)) {
@@ -541,7 +541,7 @@ test("a million events: the first view, and panning (figures, not judged here)",
 	const big = pageOf("big", bigTrace(1_000_000, 20_000));
 	const o = await openMeasured(browser, big.html);
 	console.log(`first view ${o.firstMs.toFixed(0)} ms, all ${o.allMs.toFixed(0)} ms, longest task ${o.longest.toFixed(0)} ms`);
-	assert.equal(digits(await fact(o.page, "events")), big.report.totals.transitions + big.report.totals.others);
+	assert.equal(digits(await fact(o.page, "transitions")), big.report.totals.transitions);
 	for (const hash of ["#view=timeline", "#view=timeline&by=coroutine"]) {
 		await o.page.evaluate((h) => (location.hash = h), hash);
 		await painted(o.page);

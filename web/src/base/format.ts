@@ -102,6 +102,11 @@ export function hex(value: bigint): string {
 	return `0x${value.toString(16)}`;
 }
 
+// What a coroutine waits for: descriptors and small numbers as they are, addresses as in the report.
+export function resource(value: bigint): string {
+	return value < 65536n ? value.toString() : hex(value);
+}
+
 // "250ms", "1.5 s", "2min", "800" (ns); null: not a time.
 export function parseDuration(text: string): number | null {
 	const m = /^\s*(\d+(?:[.,]\d*)?)\s*(ns|us|µs|ms|s|min|m|h)?\s*$/i.exec(text);

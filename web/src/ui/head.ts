@@ -25,7 +25,7 @@ export class Head {
 	constructor(trace: Trace) {
 		this.trace = trace;
 		const list = h("dl", { class: "facts" });
-		for (const key of ["duration", "events", "coroutines", "threads", "lost", "garbage"]) {
+		for (const key of ["duration", "transitions", "coroutines", "threads", "lost", "garbage"]) {
 			const value = h("dd", null);
 			const el = h("div", { class: "fact", data: { fact: key } }, h("dt", null, key), value);
 			this.facts.set(key, { el, value });
@@ -73,8 +73,8 @@ export class Head {
 		this.name.title = shown(meta.trace);
 		document.title = `${shown(name)} – corotracer`;
 		this.set("duration", fmt.duration(t.duration_ns), `${fmt.count(t.duration_ns)} ns`);
-		this.set("events", fmt.count(t.transitions + t.others),
-			`${fmt.count(t.transitions)} transitions (suspended, resumed) and ${fmt.count(t.others)} others (births, wakes, ends)`);
+		this.set("transitions", fmt.count(t.transitions),
+			`Suspended and resumed, the events that run and info count; ${fmt.count(t.others)} others: births, wakes, ends`);
 		this.set("coroutines", fmt.count(t.coroutines), `${fmt.count(t.not_ended)} have not ended`);
 		this.set("threads", fmt.count(t.threads));
 		this.updateLoss();

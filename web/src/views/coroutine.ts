@@ -149,7 +149,7 @@ export class CoroutineView implements View {
 			["lifetime", fmt.duration(trace.coros.lifetime(r, trace.now))],
 			["waits at", c.state[r] === 4 || c.state[r] === 2 ? site(c.site[r]) : null],
 			["last waited at", c.state[r] === 4 || c.state[r] === 2 ? null : site(c.site[r])],
-			["why", c.reason[r] ? `${trace.reason(c.reason[r])}${resource ? ` ${resource}` : ""}` : null],
+			["why", c.reason[r] ? `${trace.reason(c.reason[r])}${resource ? ` ${fmt.resource(BigInt(resource))}` : ""}` : null],
 			["suspended", `${fmt.plural(c.suspends[r], "time")}, ${fmt.duration(c.waited[r])} in all (${fmt.duration(c.ready[r])} of it ready)`],
 			["longest wait", c.longest[r] > 0 ? h("span", null, `${fmt.duration(c.longest[r])} at `, site(c.longest_site[r])) : null],
 			["ran", `${fmt.plural(c.resumes[r], "slice")}, ${fmt.duration(c.ran[r])} in all`],

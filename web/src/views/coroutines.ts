@@ -190,7 +190,7 @@ export class Coroutines implements View {
 			number("longest", "Longest wait", "Its longest wait", (r) => time(c().longest[r]), 7.4),
 			number("waited", "Waited", "In all", (r) => time(c().waited[r])),
 			number("ran", "Ran", "In all", (r) => time(c().ran[r])),
-			number("suspends", "Suspends", "How often it was suspended", (r) => fmt.count(c().suspends[r]), 6.2),
+			number("suspends", "Suspends", "How often it was suspended", (r) => fmt.count(c().suspends[r]), 7.4),
 			number("threads", "Threads", "Different ones that it ran on", (r) => fmt.count(c().threads[r]), 5.4),
 			number("life", "Lifetime", "From its birth or first event to its end, or the end of the trace", (r) => fmt.duration(trace.coros.lifetime(r, trace.now))),
 			{ key: "findings", label: "Findings", width: 11.5, grow: 1.6, render: text((r) => trace.findingsOf(c().findings[r]).join(", ")) },

@@ -240,7 +240,7 @@ export class Findings implements View {
 	// For a state that is over: when it was, and what the coroutine does now.
 	private ageOf(e: Affected): string {
 		const { trace } = this.ctx;
-		const reason = e.state === "suspended" && e.reason ? `, ${e.reason}${e.resource !== undefined ? ` ${e.resource}` : ""}` : "";
+		const reason = e.state === "suspended" && e.reason ? `, ${e.reason}${e.resource !== undefined ? ` ${fmt.resource(BigInt(e.resource))}` : ""}` : "";
 		const what = e.age_ns === 0 ? "" : `for ${fmt.duration(e.age_ns)}${reason}`;
 		const at = trace.offsetOf(e.at_ts);
 		const row = trace.coros.rowOfId(String(e.probe_id));

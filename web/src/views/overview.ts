@@ -67,7 +67,7 @@ export class Overview implements View {
 		statesPanel.body.append(this.states.el);
 		const ratePanel = panel("Event rate", { sheet });
 		ratePanel.body.append(this.rate.el);
-		this.cards = panel("Findings");
+		this.cards = panel("Findings", { class: "found-panel" });
 		this.threads = panel("Threads", { sheet: () => this.threadSheet() });
 		this.about = panel("The run");
 		this.missing = panel("What is missing");

@@ -165,12 +165,12 @@ export class SitesView implements View {
 				key: "text", label: "Place", width: 16, grow: 2, mono: true,
 				render: (cell, i) => putText(cell, this.site(i).text === "" ? "not known" : shortPlace(this.site(i)), this.site(i).text),
 			},
-			{ key: "waiting", label: "Waiting", title: "Suspended there now", width: 5.6, align: "end", render: text((s) => fmt.count(s.waiting)) },
+			{ key: "waiting", label: "Waiting", title: "Suspended there now", width: 6.6, align: "end", render: text((s) => fmt.count(s.waiting)) },
 			{
 				key: "oldest", label: "Oldest", title: "How long the longest of them has waited", width: 6, align: "end",
 				render: text((s) => (s.oldest.length > 0 ? fmt.duration(this.ctx.trace.now - (s.oldest[0].since ?? 0)) : fmt.dash)),
 			},
-			{ key: "waits", label: "Waits", width: 5.6, align: "end", render: text((s) => fmt.count(s.waits.nr)) },
+			{ key: "waits", label: "Waits", width: 7.4, align: "end", render: text((s) => fmt.count(s.waits.nr)) },
 			{
 				key: "spread", label: "1 ns … 100 s", title: "How many waits took how long: from a nanosecond at the left to a hundred seconds at the right", width: 10.6, sortable: false,
 				render: (cell, i) => this.spark(cell, this.site(i).waits),
