@@ -127,6 +127,67 @@ static void blame_json_fields(struct printer *p, const struct mem_sim_result *r,
 	print_list_end(p);
 }
 
+/* "struct node, 97 %": how certain the type of its heap blocks is. */
+static void blame_print_owner_name(struct printer *p, const struct mem_sim_result *r,
+				   const struct blame_owner *o)
+{
+	const struct owner *known = mem_places_owner(blame_places(r->blame), o->owner);
+	double certainty = blame_certainty(r->blame, o);
+	char name[128];
+
+	if (p->is_json) {
+		print_name(p, "name", 36, known->name);
+		if (certainty >= 0)
+			print_real(p, "certainty", NULL, certainty);
+		return;
+	}
+	if (certainty < 0)
+		snprintf(name, sizeof(name), "%s", known->name);
+	else if (strlen(known->name) > 28)
+		snprintf(name, sizeof(name), "%.25s..., %.0f %%", known->name,
+			 (double)(int)(certainty * 100));
+	else
+		snprintf(name, sizeof(name), "%s, %.0f %%", known->name,
+			 (double)(int)(certainty * 100));
+	print_name(p, NULL, 36, name);
+}
+
+/* Which share of the cost of the heap's misses has a name, and of what kind. */
+static void blame_print_heap(struct printer *p, const struct mem_sim_result *r)
+{
+	static const struct {
+		const char *key, *text;
+	} kinds[BLAME_NAMINGS] = {
+		[BLAME_ANNOTATED] = { "annotated", "annotated" },
+		[BLAME_BY_VOTE] = { "by_vote", "by type (vote)" },
+		[BLAME_BY_CODE] = { "by_code", "by type (instruction)" },
+		[BLAME_BY_SITE] = { "by_site", "by allocation site" },
+		[BLAME_UNNAMED] = { "unnamed", "unnamed" },
+	};
+	const char *separator = "";
+	uint64_t cost[BLAME_NAMINGS], all = 0;
+	int i;
+
+	for (i = 0; i < BLAME_NAMINGS; i++) {
+		cost[i] = blame_cost(r->blame, blame_heap(r->blame, (enum blame_naming)i));
+		all += cost[i];
+	}
+	print_object(p, "heap_cost");
+	if (all)
+		print_text(p, "\ncost of the heap's misses: ");
+	for (i = 0; i < BLAME_NAMINGS; i++) {
+		print_real(p, kinds[i].key, NULL, (double)cost[i] / BLAME_ONE);
+		if (all && cost[i]) {
+			print_text(p, "%s%s %.1f %%", separator, kinds[i].text,
+				   100.0 * (double)cost[i] / (double)all);
+			separator = ", ";
+		}
+	}
+	if (all)
+		print_text(p, "\n");
+	print_object_end(p);
+}
+
 static void blame_print_owners(struct printer *p, const struct mem_sim_result *r)
 {
 	const struct blame_owner *list[MEM_SIM_TOP_MAX];
@@ -139,7 +200,7 @@ static void blame_print_owners(struct printer *p, const struct mem_sim_result *r
 							     list[i]->owner);
 
 		print_object(p, NULL);
-		print_name(p, "name", 36, known->name);
+		blame_print_owner_name(p, r, list[i]);
 		print_count(p, "size", NULL, known->size);
 		mem_sim_print_counts(p, r, &list[i]->counts);
 		print_text(p, "\n");
@@ -156,6 +217,7 @@ static void blame_print_owners(struct printer *p, const struct mem_sim_result *r
 		print_count(p, "types_of", NULL, nr);
 	if (nr > r->top)
 		print_text(p, "and %zu more\n", nr - r->top);
+	blame_print_heap(p, r);
 }
 
 /* ---- source lines ----------------------------------------------------------------------- */

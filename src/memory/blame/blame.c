@@ -271,10 +271,15 @@ static void count_field(struct blame *b, const struct mem_record *r, const struc
 			uint32_t parts)
 {
 	bool write = r->kind == MEM_WRITE;
+	struct blame_counts *heap;
 	struct blame_field *f;
 
-	if (t->missed)
+	if (t->missed) {
 		count_misses(b, &t->owner->counts, out, weight, index, parts);
+		heap = blame_heap_counts(b, &t->place);
+		if (heap)
+			count_misses(b, heap, out, weight, index, parts);
+	}
 	if (t->field == UINT32_MAX)
 		return;
 	f = &t->owner->fields[t->field];

@@ -109,6 +109,16 @@ int blame_record(struct blame *b, const struct mem_record *r);
 /* Count an access and its outcome in the simulator.  0 or -ENOMEM. */
 int blame_access(struct blame *b, const struct mem_record *r, const struct sim_outcome *out);
 
+/* How the blocks of the heap are named. */
+enum blame_naming {
+	BLAME_ANNOTATED,
+	BLAME_BY_VOTE, /* of the instructions that access the block, or by its allocator */
+	BLAME_BY_CODE, /* by the accessing instruction */
+	BLAME_BY_SITE, /* not a type: the place that allocated it */
+	BLAME_UNNAMED,
+	BLAME_NAMINGS,
+};
+
 /* ---- results -------------------------------------------------------------- */
 
 /* Estimated cost of the misses in cycles, see docs/memory-layout.md; tables are sorted by it. */
@@ -128,6 +138,15 @@ const struct blame_shared *blame_shared_at(const struct blame *b, uint64_t addre
 /* Totals of all accesses. */
 const struct blame_counts *blame_total(const struct blame *b);
 uint64_t blame_shared_dropped(const struct blame *b); /* accesses beyond the bound */
+
+/* Accesses to the heap and their misses, by how their types are known. */
+const struct blame_counts *blame_heap(const struct blame *b, enum blame_naming naming);
+
+/*
+ * For a type that heap blocks have by vote: the share of votes that agree, from 0 to 1; negative:
+ * no block has it by vote.
+ */
+double blame_certainty(const struct blame *b, const struct blame_owner *owner);
 
 const struct mem_places *blame_places(const struct blame *b);
 struct types *blame_types(const struct blame *b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blame_learn.c - the first pass over a trace, in which heap blocks get their types. */
+/* blame_learn.c - how heap blocks get their types, and which share of them has one. */
 #include <errno.h>
 #include <string.h>
 
@@ -62,4 +62,33 @@ int blame_learn(struct blame *b, const char *path, struct err *err)
 		ret = mem_reader_error(reader, err);
 	mem_reader_close(reader);
 	return ret;
+}
+
+struct blame_counts *blame_heap_counts(struct blame *b, const struct address_owner *place)
+{
+	enum owner_kind kind = mem_places_owner(b->places, place->owner)->kind;
+
+	if (place->annotated)
+		return &b->heap[BLAME_ANNOTATED];
+	if (place->typed)
+		return &b->heap[place->typed == TYPED_BY_VOTE ? BLAME_BY_VOTE : BLAME_BY_CODE];
+	if (kind == OWNER_SITE)
+		return &b->heap[BLAME_BY_SITE];
+	return kind == OWNER_HEAP || kind == OWNER_MAPPING ? &b->heap[BLAME_UNNAMED] : NULL;
+}
+
+const struct blame_counts *blame_heap(const struct blame *b, enum blame_naming naming)
+{
+	return &b->heap[naming];
+}
+
+double blame_certainty(const struct blame *b, const struct blame_owner *owner)
+{
+	const struct owner *known = mem_places_owner(b->places, owner->owner);
+	uint64_t agreeing, votes;
+
+	if (!known->type || (known->kind != OWNER_RECORD && known->kind != OWNER_NAMED))
+		return -1;
+	votes = typed_memory_votes(mem_places_typed(b->places), known->type, &agreeing);
+	return votes ? (double)agreeing / (double)votes : -1;
 }

@@ -22,6 +22,7 @@ struct blame {
 	struct u64map by_pc; /* pc to site */
 	struct blame_site *last_site;
 	struct blame_counts total;
+	struct blame_counts heap[BLAME_NAMINGS];
 
 	struct blame_shared **shared;
 	uint32_t nr_shared;
@@ -51,6 +52,9 @@ struct blame {
  */
 int blame_note_shared(struct blame *b, const struct mem_record *r,
 		      const struct address_owner *place, const struct sim_outcome *out);
+
+/* Where to count an access to @place as one of the heap; NULL: it is not in the heap. */
+struct blame_counts *blame_heap_counts(struct blame *b, const struct address_owner *place);
 
 /* For sorting by cost, then by accesses. */
 int blame_by_cost(const struct blame *b, const struct blame_counts *x,

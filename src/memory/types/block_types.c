@@ -12,6 +12,7 @@
 #define VOTES_ALL      256u /* of one instruction; then one in VOTES_SAMPLE counts */
 #define VOTES_SAMPLE   16u
 #define VOTES_PCS      4096u /* a power of two */
+#define HEADER_MAX     64u   /* bytes before the object that an allocator may use */
 #define CONTAINS_DEPTH 16u
 
 /* Accesses of an object of @type, @offset bytes inside it, @at bytes inside the block. */
@@ -28,6 +29,7 @@ struct vote_list {
 	struct block_vote *votes;
 	uint32_t nr;
 	uint64_t others; /* accesses whose vote was not kept */
+	uint64_t silent; /* accesses by instructions whose type is not known */
 };
 
 struct block_types {
@@ -188,35 +190,46 @@ static int block_take(struct block_types *b, const struct mem_record *r)
 	return block_group_of(b, &block) < 0 ? -ENOMEM : 0;
 }
 
+/* Elements of arrays vote together, at the place of the first one. */
+static void block_fold_vote(struct block_vote *vote, uint64_t size)
+{
+	uint64_t distance;
+
+	if (vote->at < vote->offset + size)
+		return;
+	distance = (vote->at - vote->offset) % size;
+	if (distance <= HEADER_MAX) {
+		vote->at = vote->offset + distance;
+		vote->is_later = true;
+	}
+}
+
 int block_types_vote(struct block_types *b, const struct mem_record *r)
 {
 	const struct access_type *found;
 	struct heap_block block;
 	struct block_vote vote;
-	uint64_t size;
 	int64_t group;
 
 	if (!mem_is_access(r))
 		return block_take(b, r);
 	found = access_types_find(b->accesses, r->pc, r->kind == MEM_WRITE);
-	if (!found || !found->is_exact || !block_is_sampled(b, r->pc) ||
-	    !heap_blocks_find(&b->live, r->address, r->pc, &block))
+	if (!block_is_sampled(b, r->pc) || !heap_blocks_find(&b->live, r->address, r->pc, &block))
 		return 0;
-	size = types_get(b->types, found->type)->size;
-	group = size ? block_group_of(b, &block) : 0;
+	group = block_group_of(b, &block);
 	if (group <= 0)
 		return (int)group;
+	if (!found || !found->is_exact || !types_get(b->types, found->type)->size) {
+		b->lists[group - 1].silent++;
+		return 0;
+	}
 	vote = (struct block_vote){ .type = found->type,
 				    .is_record = found->is_record,
 				    .offset = found->offset,
 				    .at = r->address - block.start,
 				    .size = r->size,
 				    .count = 1 };
-	/* Elements of arrays vote together. */
-	if (vote.at >= size && vote.at % size == vote.offset % size) {
-		vote.is_later = true;
-		vote.at %= size;
-	}
+	block_fold_vote(&vote, types_get(b->types, found->type)->size);
 	return block_add_vote(&b->lists[group - 1], &vote);
 }
 
@@ -251,11 +264,13 @@ static bool block_contains(const struct types *t, uint32_t outer, uint64_t at,
 	return false;
 }
 
-/* True if @vote fits blocks that are one object or an array of @type. */
-static bool block_explains(const struct types *t, uint32_t type, const struct block_vote *vote)
+/* True if @vote fits blocks that are one object or an array of @type, after @header bytes. */
+static bool block_explains(const struct types *t, uint32_t type, uint64_t header,
+			   const struct block_vote *vote)
 {
 	const struct type *of = types_get(t, type);
-	uint64_t at = of->size ? vote->at % of->size : vote->at, end;
+	uint64_t place = vote->at - header;
+	uint64_t at = of->size ? place % of->size : place, end;
 
 	if (vote->type == type)
 		return at == vote->offset ||
@@ -263,89 +278,143 @@ static bool block_explains(const struct types *t, uint32_t type, const struct bl
 			types_leaf_at(t, type, at, vote->size, &end) ==
 				types_leaf_at(t, type, vote->offset, vote->size, &end));
 	if (of->nr_members && of->members[of->nr_members - 1].flags & MEMBER_FLEXIBLE)
-		at = vote->at;
+		at = place;
 	return at >= vote->offset && block_contains(t, type, at - vote->offset, vote, 0);
 }
 
-static uint64_t block_support(const struct types *t, const struct vote_list *list, uint32_t type)
+/* A type that blocks may have, after a header of the program's allocator. */
+struct block_candidate {
+	uint32_t type;
+	uint64_t header;
+	uint64_t support, all; /* votes after the header */
+};
+
+static void block_support(const struct types *t, const struct vote_list *list,
+			  struct block_candidate *c)
 {
-	uint64_t support = 0;
+	uint32_t i;
+
+	c->support = 0;
+	c->all = list->others;
+	for (i = 0; i < list->nr; i++) {
+		const struct block_vote *v = &list->votes[i];
+
+		if (v->at < c->header)
+			continue;
+		c->all += v->count;
+		if (block_explains(t, c->type, c->header, v))
+			c->support += v->count;
+	}
+}
+
+/* True if only numbers were accessed in the first @header bytes, and some were. */
+static bool block_has_header(const struct vote_list *list, uint64_t header)
+{
+	bool found = false;
 	uint32_t i;
 
 	for (i = 0; i < list->nr; i++) {
-		if (block_explains(t, type, &list->votes[i]))
-			support += list->votes[i].count;
+		const struct block_vote *v = &list->votes[i];
+
+		if (v->at >= header)
+			continue;
+		if (v->is_record || v->is_later || v->at + v->size > header)
+			return false;
+		found = true;
 	}
-	return support;
+	return found;
 }
 
 /* Of types that explain the same votes, the larger one contains the other. */
-static bool block_is_better(const struct types *t, uint64_t support, uint32_t type, uint64_t best,
-			    uint32_t chosen)
+static bool block_is_better(const struct types *t, const struct block_candidate *c,
+			    const struct block_candidate *best)
 {
-	if (support != best)
-		return support > best;
-	return types_get(t, type)->size > types_get(t, chosen)->size;
+	if (c->support != best->support)
+		return c->support > best->support;
+	return types_get(t, c->type)->size > types_get(t, best->type)->size;
 }
 
 static uint64_t block_stride(const struct types *t, const struct block_group *g,
 			     const struct vote_list *list)
 {
-	uint64_t size = types_get(t, g->type)->size;
+	uint64_t size = types_get(t, g->type)->size, room = g->size - g->header;
 	uint32_t i;
 
-	if (size >= g->size)
-		return g->size;
-	for (i = 0; i < list->nr; i++) {
+	if (size >= room)
+		return room;
+	for (i = 0; list && i < list->nr; i++) {
 		if (list->votes[i].type == g->type && list->votes[i].is_later)
 			return size;
 	}
-	return g->size % size ? g->size : size;
+	return room % size ? room : size;
 }
 
 /* The allocating call names the type. */
 static bool block_decide_given(const struct block_types *b, struct block_group *g,
 			       const struct vote_list *list)
 {
+	struct block_candidate c = { .type = g->given };
 	const struct type *type = types_get(b->types, g->given);
-	uint32_t i;
 
 	if (!g->given || !type->size || type->size > g->size)
 		return false;
-	for (i = 0, g->votes = list->others; i < list->nr; i++)
-		g->votes += list->votes[i].count;
-	g->agreeing = block_support(b->types, list, g->given);
+	block_support(b->types, list, &c);
+	g->votes = c.all;
+	g->agreeing = c.support;
 	g->type = g->given;
 	g->stride = g->size / type->size > 1 ? type->size : g->size;
 	return true;
 }
 
-static void block_decide(struct block_types *b, struct block_group *g, struct vote_list *list)
+/*
+ * Numbers and pointers are certain only if nearly all accesses to the block are to them, and not
+ * only to the first one, which may be a header of the program's allocator.
+ */
+static bool block_is_certain(const struct types *t, const struct vote_list *list,
+			     const struct block_candidate *c, uint64_t size)
 {
-	uint64_t best = 0, all = list->others, support;
-	uint32_t chosen = 0, i;
+	bool is_array = size == types_get(t, c->type)->size;
+	uint64_t all = c->all;
+	uint32_t i;
+
+	if (!type_is_record(types_get(t, c->type))) {
+		all += list->silent;
+		for (i = 0; i < list->nr; i++)
+			is_array = is_array || list->votes[i].is_later;
+		if (!is_array)
+			return false;
+	}
+	return c->type && c->support && (double)c->support >= BLOCK_CERTAIN * (double)all;
+}
+
+static void block_decide(const struct block_types *b, struct block_group *g,
+			 const struct vote_list *list)
+{
+	struct block_candidate best = { 0 };
+	uint32_t i;
 
 	if (block_decide_given(b, g, list))
 		return;
-
 	for (i = 0; i < list->nr; i++) {
 		const struct block_vote *v = &list->votes[i];
+		struct block_candidate c = { .type = v->type };
 		const struct type *type = types_get(b->types, v->type);
 
-		all += v->count;
-		if (v->type == chosen || !type->size || (v->is_record && !type->nr_leaves))
+		if (!type->size || (v->is_record && !type->nr_leaves))
 			continue;
-		support = block_support(b->types, list, v->type);
-		if (block_is_better(b->types, support, v->type, best, chosen)) {
-			best = support;
-			chosen = v->type;
-		}
+		if (v->at > v->offset && v->at - v->offset <= HEADER_MAX &&
+		    block_has_header(list, v->at - v->offset))
+			c.header = v->at - v->offset;
+		block_support(b->types, list, &c);
+		if (block_is_better(b->types, &c, &best))
+			best = c;
 	}
-	g->agreeing = best;
-	g->votes = all;
-	if (!chosen || (double)best < BLOCK_CERTAIN * (double)all)
+	g->agreeing = best.support;
+	g->votes = best.all;
+	if (!block_is_certain(b->types, list, &best, g->size))
 		return;
-	g->type = chosen;
+	g->type = best.type;
+	g->header = best.header;
 	g->stride = block_stride(b->types, g, list);
 }
 

@@ -27,8 +27,9 @@
 struct block_group {
 	uint64_t size, pc;
 	uint32_t stack;
-	uint32_t given; /* the type that the allocating call is for (alloc_types.h); 0: unknown */
-	uint32_t type;  /* 0: not known */
+	uint32_t given;  /* the type that the allocating call is for (alloc_types.h); 0: unknown */
+	uint32_t type;   /* 0: not known */
+	uint64_t header; /* bytes of the program's allocator before the object */
 	uint64_t stride;
 	uint64_t votes, agreeing;
 };

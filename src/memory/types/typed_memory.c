@@ -84,10 +84,10 @@ void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
 						: NULL;
 
 	*out = (struct typed_place){ .source = TYPED_NOT };
-	if (group && group->type)
+	if (group && group->type && address - block->start >= group->header)
 		*out = (struct typed_place){ .source = TYPED_BY_VOTE,
 					     .type = group->type,
-					     .start = block->start,
+					     .start = block->start + group->header,
 					     .end = block->end,
 					     .stride = group->stride };
 	else
