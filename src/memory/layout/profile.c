@@ -271,8 +271,8 @@ int profile_access(struct profile *p, const struct mem_record *r, const struct s
 	t->accesses++;
 	t->in_arrays += place.end - place.start > place.stride;
 	t->in_blocks += place.annotated || place.typed == TYPED_BY_VOTE;
-	t->fixed += place.typed == TYPED_BY_CODE;
-	use_pieces(p, t, r, &place);
+	if (place.typed != TYPED_IN_ARRAY)
+		use_pieces(p, t, r, &place);
 	return profile_use_lines(p, r, out, p->by_owner[place.owner] - 1);
 }
 

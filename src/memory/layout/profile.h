@@ -39,7 +39,6 @@ struct profile_type {
 	uint64_t fetched, used; /* lines fetched; bytes used of them */
 	uint64_t in_arrays;     /* accesses to elements of an array */
 	uint64_t in_blocks;     /* accesses to annotated blocks, or to blocks typed by vote */
-	uint64_t fixed;         /* accesses to objects that replays cannot move */
 	uint64_t accesses;      /* records of the trace, not weighted */
 	struct blame_counts counts;
 	uint64_t cost;

@@ -370,8 +370,8 @@ int rerun_record(struct rerun *r, const struct mem_record *rec, const struct add
 	}
 	t = owner->kind == OWNER_RECORD && owner->type < r->types_size ? &r->types[owner->type]
 								       : NULL;
-	/* By the instruction alone it is not certain where the object begins: it does not move. */
-	if (!t || !t->shape || !rec->size || place->typed == TYPED_BY_CODE)
+	/* An object whose start is not known does not move. */
+	if (!t || !t->shape || !rec->size || place->typed == TYPED_IN_ARRAY)
 		return rerun_put(r, rec->address, rec->size, rec->kind == MEM_WRITE);
 	return put_reshaped(r, t, rec, place);
 }
@@ -385,7 +385,7 @@ int rerun_address(struct rerun *r, uint64_t address, const struct address_owner 
 	bool cold;
 
 	*out = address;
-	if (owner->kind != OWNER_RECORD || !t || !t->shape || place->typed == TYPED_BY_CODE)
+	if (owner->kind != OWNER_RECORD || !t || !t->shape || place->typed == TYPED_IN_ARRAY)
 		return 0;
 	if (find_target(r, t, address, place, &target) < 0)
 		return -ENOMEM;

@@ -223,6 +223,7 @@ static void access_note(struct access_types *a, struct u64map *map, uint64_t pc,
 	if (of) {
 		found->is_record = of->is_record;
 		found->is_exact = is_exact;
+		found->is_indexed = target->is_indexed;
 		found->type = pointee_type(&a->pointees, target->pointee);
 	}
 	a->found[a->nr++] = found;

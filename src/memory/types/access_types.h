@@ -19,6 +19,7 @@ struct access_type {
 	uint32_t type; /* number in types.h: a record, or a number or pointer type */
 	uint64_t offset;
 	bool is_record;
+	bool is_indexed; /* somewhere in the array at @offset: the object's start is not known */
 	bool is_exact; /* every access of the instruction is at this offset, or in the same array */
 };
 

@@ -15,12 +15,15 @@
 #define HEADER_MAX     64u   /* bytes before the object that an allocator may use */
 #define CONTAINS_DEPTH 16u
 
-/* Accesses of an object of @type, @offset bytes inside it, @at bytes inside the block. */
+/*
+ * Accesses of an object of @type, @offset bytes inside it.  The objects are at multiples of their
+ * size in the block, plus @distance.
+ */
 struct block_vote {
 	uint32_t type;
 	bool is_record;
-	bool is_later; /* also at a distance that is a multiple of the type's size */
-	uint64_t offset, at;
+	uint64_t offset, distance;
+	uint64_t first, last; /* lowest and highest place of an access in the block */
 	uint32_t size;
 	uint64_t count;
 };
@@ -157,9 +160,11 @@ static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
 	for (i = 0; i < list->nr; i++) {
 		struct block_vote *v = &list->votes[i];
 
-		if (v->type == vote->type && v->offset == vote->offset && v->at == vote->at) {
+		if (v->type == vote->type && v->offset == vote->offset &&
+		    v->distance == vote->distance) {
 			v->count++;
-			v->is_later = v->is_later || vote->is_later;
+			v->first = vote->first < v->first ? vote->first : v->first;
+			v->last = vote->last > v->last ? vote->last : v->last;
 			return 0;
 		}
 	}
@@ -190,25 +195,12 @@ static int block_take(struct block_types *b, const struct mem_record *r)
 	return block_group_of(b, &block) < 0 ? -ENOMEM : 0;
 }
 
-/* Elements of arrays vote together, at the place of the first one. */
-static void block_fold_vote(struct block_vote *vote, uint64_t size)
-{
-	uint64_t distance;
-
-	if (vote->at < vote->offset + size)
-		return;
-	distance = (vote->at - vote->offset) % size;
-	if (distance <= HEADER_MAX) {
-		vote->at = vote->offset + distance;
-		vote->is_later = true;
-	}
-}
-
 int block_types_vote(struct block_types *b, const struct mem_record *r)
 {
 	const struct access_type *found;
 	struct heap_block block;
 	struct block_vote vote;
+	uint64_t size, at;
 	int64_t group;
 
 	if (!mem_is_access(r))
@@ -219,17 +211,20 @@ int block_types_vote(struct block_types *b, const struct mem_record *r)
 	group = block_group_of(b, &block);
 	if (group <= 0)
 		return (int)group;
-	if (!found || !found->is_exact || !types_get(b->types, found->type)->size) {
+	size = found && found->is_exact ? types_get(b->types, found->type)->size : 0;
+	if (!size) {
 		b->lists[group - 1].silent++;
 		return 0;
 	}
+	at = r->address - block.start;
 	vote = (struct block_vote){ .type = found->type,
 				    .is_record = found->is_record,
 				    .offset = found->offset,
-				    .at = r->address - block.start,
+				    .distance = (at + size - found->offset % size) % size,
+				    .first = at,
+				    .last = at,
 				    .size = r->size,
 				    .count = 1 };
-	block_fold_vote(&vote, types_get(b->types, found->type)->size);
 	return block_add_vote(&b->lists[group - 1], &vote);
 }
 
@@ -264,12 +259,11 @@ static bool block_contains(const struct types *t, uint32_t outer, uint64_t at,
 	return false;
 }
 
-/* True if @vote fits blocks that are one object or an array of @type, after @header bytes. */
-static bool block_explains(const struct types *t, uint32_t type, uint64_t header,
-			   const struct block_vote *vote)
+/* True if an access at @place fits one object or an array of @type. */
+static bool block_explains_at(const struct types *t, uint32_t type, const struct block_vote *vote,
+			      uint64_t place)
 {
 	const struct type *of = types_get(t, type);
-	uint64_t place = vote->at - header;
 	uint64_t at = of->size ? place % of->size : place, end;
 
 	if (vote->type == type)
@@ -280,6 +274,14 @@ static bool block_explains(const struct types *t, uint32_t type, uint64_t header
 	if (of->nr_members && of->members[of->nr_members - 1].flags & MEMBER_FLEXIBLE)
 		at = place;
 	return at >= vote->offset && block_contains(t, type, at - vote->offset, vote, 0);
+}
+
+/* True if @vote fits blocks that are one object or an array of @type, after @header bytes. */
+static bool block_explains(const struct types *t, uint32_t type, uint64_t header,
+			   const struct block_vote *vote)
+{
+	return block_explains_at(t, type, vote, vote->first - header) &&
+	       block_explains_at(t, type, vote, vote->last - header);
 }
 
 /* A type that blocks may have, after a header of the program's allocator. */
@@ -299,7 +301,7 @@ static void block_support(const struct types *t, const struct vote_list *list,
 	for (i = 0; i < list->nr; i++) {
 		const struct block_vote *v = &list->votes[i];
 
-		if (v->at < c->header)
+		if (v->first < c->header)
 			continue;
 		c->all += v->count;
 		if (block_explains(t, c->type, c->header, v))
@@ -316,9 +318,9 @@ static bool block_has_header(const struct vote_list *list, uint64_t header)
 	for (i = 0; i < list->nr; i++) {
 		const struct block_vote *v = &list->votes[i];
 
-		if (v->at >= header)
+		if (v->first >= header)
 			continue;
-		if (v->is_record || v->is_later || v->at + v->size > header)
+		if (v->is_record || v->last + v->size > header)
 			return false;
 		found = true;
 	}
@@ -343,7 +345,7 @@ static uint64_t block_stride(const struct types *t, const struct block_group *g,
 	if (size >= room)
 		return room;
 	for (i = 0; list && i < list->nr; i++) {
-		if (list->votes[i].type == g->type && list->votes[i].is_later)
+		if (list->votes[i].type == g->type && list->votes[i].last >= g->header + size)
 			return size;
 	}
 	return room % size ? room : size;
@@ -380,7 +382,7 @@ static bool block_is_certain(const struct types *t, const struct vote_list *list
 	if (!type_is_record(types_get(t, c->type))) {
 		all += list->silent;
 		for (i = 0; i < list->nr; i++)
-			is_array = is_array || list->votes[i].is_later;
+			is_array = is_array || list->votes[i].last > list->votes[i].first;
 		if (!is_array)
 			return false;
 	}
@@ -402,9 +404,9 @@ static void block_decide(const struct block_types *b, struct block_group *g,
 
 		if (!type->size || (v->is_record && !type->nr_leaves))
 			continue;
-		if (v->at > v->offset && v->at - v->offset <= HEADER_MAX &&
-		    block_has_header(list, v->at - v->offset))
-			c.header = v->at - v->offset;
+		if (v->distance && v->distance <= HEADER_MAX && v->first >= v->distance &&
+		    block_has_header(list, v->distance))
+			c.header = v->distance;
 		block_support(b->types, list, &c);
 		if (block_is_better(b->types, &c, &best))
 			best = c;

@@ -405,14 +405,17 @@ void flow_state_step(const struct flow_input *in, struct flow_state *s,
 void flow_state_report(const struct flow_input *in, const struct flow_state *s,
 		       const struct code_step *step)
 {
-	struct flow_target targets[2] = { { 0 } };
+	struct flow_target targets[2] = { { 0 }, { 0 } };
 	int i;
 
 	for (i = 0; i < 2; i++) {
 		const struct flow_value *v = &s->regs[(int)in->machine->arguments[i]];
 
-		if (flow_resolve(in, v, &targets[i].offset))
+		if (flow_resolve(in, v, &targets[i].offset)) {
 			targets[i].pointee = v->pointee;
+			targets[i].is_indexed = v->step %
+						pointee_get(in->pointees, v->pointee)->size;
+		}
 	}
 	in->each_call(in->arg, step->next, step->target, targets);
 }

@@ -65,7 +65,7 @@ static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc,
 	if (!type_is_record(type) || !type->nr_leaves || found->offset >= type->size ||
 	    address < found->offset)
 		return;
-	*out = (struct typed_place){ .source = TYPED_BY_CODE,
+	*out = (struct typed_place){ .source = found->is_indexed ? TYPED_IN_ARRAY : TYPED_BY_CODE,
 				     .type = found->type,
 				     .start = address - found->offset,
 				     .end = address - found->offset + type->size,

@@ -8,7 +8,12 @@
 
 #include "memory/types/block_types.h"
 
-enum typed_source { TYPED_NOT, TYPED_BY_VOTE, TYPED_BY_CODE };
+enum typed_source {
+	TYPED_NOT,
+	TYPED_BY_VOTE,
+	TYPED_BY_CODE,
+	TYPED_IN_ARRAY, /* by code, in an array of an object whose start is not known */
+};
 
 struct typed_place {
 	enum typed_source source;

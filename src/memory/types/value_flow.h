@@ -18,6 +18,7 @@
 struct flow_target {
 	uint32_t pointee; /* 0: unknown */
 	uint64_t offset;  /* in the object */
+	bool is_indexed;  /* somewhere in an array inside the object */
 };
 
 struct flow_input {
