@@ -259,20 +259,25 @@ static bool block_contains(const struct types *t, uint32_t outer, uint64_t at,
 	return false;
 }
 
+/* A record that ends with an array without a size. */
+static bool block_is_open(const struct type *type)
+{
+	return type->nr_members && type->members[type->nr_members - 1].flags & MEMBER_FLEXIBLE;
+}
+
 /* True if an access at @place fits one object or an array of @type. */
 static bool block_explains_at(const struct types *t, uint32_t type, const struct block_vote *vote,
 			      uint64_t place)
 {
 	const struct type *of = types_get(t, type);
-	uint64_t at = of->size ? place % of->size : place, end;
+	bool is_open = of->nr_members && of->members[of->nr_members - 1].flags & MEMBER_FLEXIBLE;
+	uint64_t at = of->size && !is_open ? place % of->size : place, end;
 
 	if (vote->type == type)
 		return at == vote->offset ||
 		       (vote->is_record &&
 			types_leaf_at(t, type, at, vote->size, &end) ==
 				types_leaf_at(t, type, vote->offset, vote->size, &end));
-	if (of->nr_members && of->members[of->nr_members - 1].flags & MEMBER_FLEXIBLE)
-		at = place;
 	return at >= vote->offset && block_contains(t, type, at - vote->offset, vote, 0);
 }
 
@@ -342,7 +347,7 @@ static uint64_t block_stride(const struct types *t, const struct block_group *g,
 	uint64_t size = types_get(t, g->type)->size, room = g->size - g->header;
 	uint32_t i;
 
-	if (size >= room)
+	if (size >= room || block_is_open(types_get(t, g->type)))
 		return room;
 	for (i = 0; list && i < list->nr; i++) {
 		if (list->votes[i].type == g->type && list->votes[i].last >= g->header + size)

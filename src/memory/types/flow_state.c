@@ -188,14 +188,13 @@ static bool flow_resolve(const struct flow_input *in, const struct flow_value *v
 		return false;
 	size = (int64_t)of->size;
 	*offset = (uint64_t)v->offset;
+	if (v->offset < 0 || (v->offset >= size && !of->is_open))
+		return false; /* perhaps other data after the object */
 	if (!v->step)
-		return v->offset >= 0 && v->offset < size;
-	if (v->step % of->size == 0) {
-		*offset = (uint64_t)((v->offset % size + size) % size);
+		return v->offset < size;
+	if (v->step % of->size == 0 && !of->is_open)
 		return true;
-	}
-	return of->is_record && v->offset >= 0 && (v->offset < size || of->is_open) &&
-	       pointee_has_array(in->pointees, v->pointee, *offset, v->step);
+	return of->is_record && pointee_has_array(in->pointees, v->pointee, *offset, v->step);
 }
 
 static struct flow_value flow_object(uint32_t pointee)
@@ -205,15 +204,45 @@ static struct flow_value flow_object(uint32_t pointee)
 	return pointee ? v : flow_unknown;
 }
 
+/*
+ * A value that was followed, where a variable's type is known as well: the object that contains
+ * what the variable points to tells more.
+ */
+static bool flow_tells_more(const struct flow_input *in, const struct flow_value *v,
+			    uint32_t pointee)
+{
+	uint64_t offset;
+
+	return v->base == FLOW_OBJECT && v->pointee != pointee && flow_resolve(in, v, &offset) &&
+	       pointee_contains(in->pointees, v->pointee, offset, pointee);
+}
+
+/* Load from the stack frame. */
+static struct flow_value flow_load_frame(const struct flow_input *in, struct flow_state *s,
+					 uint64_t addr, int64_t offset)
+{
+	const struct flow_slot *slot = flow_slot_at(s, offset);
+	const struct variable_range *variable;
+	uint32_t found = 0;
+	Dwarf_Die type;
+	int64_t start;
+
+	variable = flow_variable_at(in, s, addr, offset, &start);
+	if (variable) {
+		type = variable->type;
+		found = pointee_inside(in->pointees, &type, (uint64_t)(offset - start));
+	}
+	if (slot && (!found || flow_tells_more(in, &slot->value, found)))
+		return slot->value;
+	return flow_object(found);
+}
+
 static struct flow_value flow_load(const struct flow_input *in, struct flow_state *s,
 				   const struct code_step *step)
 {
 	struct flow_value at = flow_compute(s, step);
-	const struct variable_range *variable;
-	const struct flow_slot *slot;
 	uint64_t offset;
 	Dwarf_Die type;
-	int64_t start;
 	uint32_t found = 0;
 
 	if (step->width != 8)
@@ -227,17 +256,7 @@ static struct flow_value flow_load(const struct flow_input *in, struct flow_stat
 			found = pointee_inside(in->pointees, &type, offset);
 		return flow_object(found);
 	}
-	if (at.step)
-		return flow_unknown;
-	variable = flow_variable_at(in, s, step->addr, at.offset, &start);
-	if (variable) {
-		type = variable->type;
-		found = pointee_inside(in->pointees, &type, (uint64_t)(at.offset - start));
-	}
-	slot = flow_slot_at(s, at.offset);
-	if (slot && (!found || slot->value.base != FLOW_NUMBER))
-		return slot->value;
-	return flow_object(found);
+	return at.step ? flow_unknown : flow_load_frame(in, s, step->addr, at.offset);
 }
 
 static void flow_store(struct flow_state *s, const struct code_step *step)
@@ -350,17 +369,11 @@ void flow_state_seed(const struct flow_input *in, struct flow_state *s,
 		     const struct variable_range *range)
 {
 	struct flow_value *v = &s->regs[range->reg];
-	uint64_t offset;
 
 	if (v->base == FLOW_FRAME)
 		return;
-	if (v->base == FLOW_OBJECT) {
-		/* The variable may point to a part of an object that is already known. */
-		if (range->offset ||
-		    (v->pointee != range->pointee && flow_resolve(in, v, &offset) &&
-		     pointee_contains(in->pointees, v->pointee, offset, range->pointee)))
-			return;
-	}
+	if (v->base == FLOW_OBJECT && (range->offset || flow_tells_more(in, v, range->pointee)))
+		return;
 	*v = flow_object(range->pointee);
 	v->offset = range->offset;
 }
