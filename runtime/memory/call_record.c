@@ -16,17 +16,15 @@
 /* Record the functions that this thread is in, up to number @depth. */
 static bool call_record_whole(uint64_t depth)
 {
-	const struct crt_calls *c = &crt_calls;
-	uint64_t from = depth > CRT_OUTER ? c->floor : 0, i;
+	uint64_t from = depth > WHOLE_MAX ? depth - WHOLE_MAX : 0, i;
 	struct crw_unit calls[WHOLE_MAX];
 	uint32_t nr = 0;
 
-	if (depth > WHOLE_MAX && from < depth - WHOLE_MAX)
-		from = depth - WHOLE_MAX;
 	for (i = from; i < depth && nr < WHOLE_MAX; i++) {
-		const struct crt_frame *f = crt_calls_frame(c, i);
+		const struct crt_frame *f = crt_calls_frame(i);
 
-		calls[nr++] = (struct crw_unit){ f->caller, f->function };
+		if (f)
+			calls[nr++] = (struct crw_unit){ f->caller, f->function };
 	}
 	return crt_put_payload(CRW_CALLS, 0, 1, (const uint8_t *)calls,
 			       nr * (uint32_t)sizeof(calls[0]));
@@ -36,6 +34,7 @@ void crt_calls_record(uint64_t w0, uint64_t w1)
 {
 	struct crt_thread *t = &crt_self;
 	uint64_t word = __atomic_load_n(&crt_state.word, __ATOMIC_RELAXED), at;
+	uint64_t depth = crt_calls_depth();
 	struct crw_unit unit = { w0, w1 };
 
 	if (!(word & CRT_ON)) {
@@ -43,14 +42,14 @@ void crt_calls_record(uint64_t w0, uint64_t w1)
 		return;
 	}
 	/* After deep recursion, name all functions again. */
-	if (crt_calls.depth > DEEP)
+	if (depth > DEEP)
 		crt_calls.was_deep = 1;
-	else if (crt_calls.was_deep && crt_calls.depth <= WHOLE_MAX)
+	else if (crt_calls.was_deep && depth <= WHOLE_MAX)
 		t->calls_known = crt_calls.was_deep = 0;
 	if (!t->calls_known || t->generation != crt_session.generation) {
 		bool enters = CRW_CODE(w1) == CRW_ENTER;
 
-		t->calls_known = call_record_whole(crt_calls.depth - enters);
+		t->calls_known = call_record_whole(depth - enters);
 		if (!t->calls_known || !enters)
 			return;
 	}

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* shadow_stack.c - memory of the shadow stacks, and copies of them. */
+/* shadow_stack.c - memory of the shadow stacks, the rare cases, and copies of them. */
 #include "shadow_stack.h"
 
 #include "sys.h"
 #include "trace_session.h"
 
-__thread struct crt_calls crt_calls __attribute__((visibility("hidden")));
+struct crt_frame crt_no_frame __attribute__((visibility("hidden")));
+__thread struct crt_calls crt_calls
+	__attribute__((visibility("hidden"))) = { .top = &crt_no_frame };
 
-/* Frames of ended threads, for new ones; a spin bit would do, but a handler may interrupt it. */
+/* ---- memory ------------------------------------------------------------------ */
+
+/* Frames of ended threads, for new ones. */
 #define SPARES 64u
-static struct crt_frame *spare_frames[SPARES]; /* [threads] */
+static struct crt_frames *spare_frames[SPARES]; /* [threads] */
 
-static struct crt_frame *shadow_take_spare(void)
+static struct crt_frames *shadow_take_spare(void)
 {
 	uint32_t i;
 
 	for (i = 0; i < SPARES; i++) {
-		struct crt_frame *f = __atomic_load_n(&spare_frames[i], __ATOMIC_RELAXED);
+		struct crt_frames *f = __atomic_load_n(&spare_frames[i], __ATOMIC_RELAXED);
 
 		/* (mem-I) pairs with the release in crt_calls_end(): the thread no longer uses it.
 		 */
@@ -27,23 +31,27 @@ static struct crt_frame *shadow_take_spare(void)
 	return NULL;
 }
 
-bool crt_calls_begin(void)
+/* Allocate the frames of this thread.  False: there are none. */
+static bool shadow_begin(void)
 {
 	struct crt_calls *c = &crt_calls;
-	struct crt_frame *f;
+	struct crt_frames *f;
 
 	if (!__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED) || c->is_closed)
 		return false;
 	f = shadow_take_spare();
 	if (!f)
-		f = crt_memory(CRT_FRAMES * sizeof(*f));
+		f = crt_memory(sizeof(*f));
 	if (!f) {
 		c->is_closed = 1;
 		return false;
 	}
+	f->outer[0].at = UINT64_MAX;
+	c->frames = f;
+	c->last = &f->outer[CRT_OUTER];
 	c->depth = 0;
 	c->floor = CRT_OUTER;
-	c->frames = f;
+	c->top = f->outer;
 	crt_thread_watch();
 	return true;
 }
@@ -51,10 +59,12 @@ bool crt_calls_begin(void)
 void crt_calls_end(void)
 {
 	struct crt_calls *c = &crt_calls;
-	struct crt_frame *f = c->frames, *none;
+	struct crt_frames *f = c->frames, *none;
 	uint32_t i;
 
 	c->is_closed = 1;
+	c->top = &crt_no_frame;
+	c->last = NULL;
 	c->frames = NULL;
 	for (i = 0; f && i < SPARES; i++) {
 		none = NULL;
@@ -64,28 +74,142 @@ void crt_calls_end(void)
 			return;
 	}
 	if (f)
-		crt_memory_free(f, CRT_FRAMES * sizeof(*f));
+		crt_memory_free(f, sizeof(*f));
 }
+
+/* ---- frames by number ----------------------------------------------------------- */
+
+static struct crt_frame *shadow_frame(const struct crt_calls *c, uint64_t number)
+{
+	if (number < CRT_OUTER)
+		return &c->frames->outer[1 + number];
+	return &c->frames->inner[number & (CRT_INNER - 1)];
+}
+
+static uint64_t shadow_depth(const struct crt_calls *c)
+{
+	if (c->top == &c->frames->deep)
+		return c->depth;
+	return (uint64_t)(c->top - c->frames->outer);
+}
+
+static void shadow_set_depth(struct crt_calls *c, uint64_t depth)
+{
+	c->depth = depth;
+	c->top = depth > CRT_OUTER ? &c->frames->deep : &c->frames->outer[depth];
+}
+
+uint64_t crt_calls_depth(void)
+{
+	return crt_calls.frames ? shadow_depth(&crt_calls) : 0;
+}
+
+const struct crt_frame *crt_calls_frame(uint64_t number)
+{
+	const struct crt_calls *c = &crt_calls;
+
+	return number >= CRT_OUTER && number < c->floor ? NULL : shadow_frame(c, number);
+}
+
+/* ---- the rare cases ---------------------------------------------------------------- */
+
+/* The innermost @nr functions are left. */
+static void shadow_drop(struct crt_calls *c, uint64_t nr)
+{
+	uint64_t depth = shadow_depth(c) - nr;
+
+	shadow_set_depth(c, depth);
+	if (c->floor > depth)
+		c->floor = depth < CRT_OUTER ? CRT_OUTER : depth;
+	if (crt_session.calls)
+		crt_calls_record(nr, CRW_W1(CRW_LEAVE, 1));
+}
+
+/*
+ * Remove the frames that are gone if the stack pointer is @at; @inclusive: also one with the same
+ * address.  A frame with the return address @caller is the last one.  True: it was removed.
+ */
+static bool shadow_settle(struct crt_calls *c, uint64_t at, bool inclusive, uint64_t caller)
+{
+	uint64_t depth;
+
+	while ((depth = shadow_depth(c)) > 0) {
+		/* An unknown frame is gone if one outside of it is. */
+		bool is_hidden = depth > CRT_OUTER && depth == c->floor;
+		const struct crt_frame *f = shadow_frame(c, is_hidden ? CRT_OUTER - 1 : depth - 1);
+		uint64_t returns_to = f->caller;
+
+		if (inclusive ? f->at > at : f->at >= at)
+			return false;
+		shadow_drop(c, is_hidden ? depth - CRT_OUTER : 1);
+		if (!is_hidden && returns_to == caller)
+			return true;
+	}
+	return false;
+}
+
+void crt_calls_push_slow(uint64_t caller, uint64_t function, uint64_t at)
+{
+	struct crt_calls *c = &crt_calls;
+	struct crt_frame *f;
+	uint64_t depth;
+
+	if (!c->frames && !shadow_begin())
+		return;
+	shadow_settle(c, at, true, 0);
+	depth = shadow_depth(c);
+	f = shadow_frame(c, depth++);
+	f->caller = caller;
+	f->function = function;
+	f->at = at;
+	shadow_set_depth(c, depth);
+	if (depth > c->floor + CRT_INNER)
+		c->floor = depth - CRT_INNER;
+	if (crt_session.calls)
+		crt_calls_record(caller, CRW_W1(CRW_ENTER, function));
+}
+
+/* True if @pc is probably in the function whose entry hook returns to @function. */
+static bool shadow_is_inside(uint64_t pc, uint64_t function)
+{
+	return pc - function < 32768;
+}
+
+void crt_calls_pop_slow(uint64_t pc, uint64_t at)
+{
+	struct crt_calls *c = &crt_calls;
+	const struct crt_frame *f;
+	uint64_t depth;
+
+	if (!c->frames || shadow_settle(c, at, false, pc))
+		return;
+	depth = shadow_depth(c);
+	if (!depth)
+		return;
+	f = crt_calls_frame(depth - 1);
+	if (!f || f->at == at || shadow_is_inside(pc, f->function))
+		shadow_drop(c, 1);
+}
+
+/* ---- copies ------------------------------------------------------------------------- */
 
 uint32_t crt_calls_copy(uint64_t at, uint64_t *out, uint32_t max)
 {
-	const struct crt_calls *c = &crt_calls;
 	uint64_t i, site = 0;
 	uint32_t nr = 0;
 
-	for (i = c->frames ? c->depth : 0; i > 0 && nr < max; i--) {
-		const struct crt_frame *f;
+	for (i = crt_calls_depth(); i > 0 && nr < max; i--) {
+		const struct crt_frame *f = crt_calls_frame(i - 1);
 
-		if (i > CRT_OUTER && i <= c->floor) { /* unknown frames */
-			i = CRT_OUTER;
+		if (!f) {
+			i = CRT_OUTER + 1;
 			site = 0;
+			continue;
 		}
-		f = crt_calls_frame(c, i - 1);
-
 		if (f->at < at) /* left by longjmp */
 			continue;
 		/* Called by code without hooks: the function itself is not among the callers. */
-		if (!crt_calls_is_inside(site, f->function))
+		if (!shadow_is_inside(site, f->function))
 			out[nr++] = f->function;
 		site = f->caller;
 		if (nr < max)

@@ -21,9 +21,8 @@
 #include "access_record.h"
 #include "trace_session.h"
 
-#define CRT_OUTER  2048u
-#define CRT_INNER  2048u                   /* a power of two */
-#define CRT_FRAMES (CRT_OUTER + CRT_INNER) /* pages in use take memory */
+#define CRT_OUTER 2048u
+#define CRT_INNER 2048u /* a power of two */
 
 struct crt_frame {
 	uint64_t caller;   /* return address into the calling function */
@@ -31,11 +30,20 @@ struct crt_frame {
 	uint64_t at;       /* frame address of the entry hook */
 };
 
+/* Memory of a thread's frames; pages in use take memory. */
+struct crt_frames {
+	struct crt_frame outer[1 + CRT_OUTER]; /* 0: above all frames, nothing pops it */
+	struct crt_frame deep;                 /* `top` while there are inner frames; all zeros */
+	struct crt_frame inner[CRT_INNER];
+};
+
 /* Thread-local.  The frames are allocated at the first entry during a session. */
 struct crt_calls {
-	struct crt_frame *frames; /* NULL: none */
-	uint64_t depth;           /* frames pushed */
-	uint64_t floor;           /* frames from CRT_OUTER up to this number are unknown */
+	struct crt_frame *top;     /* innermost frame; crt_no_frame: no memory yet */
+	struct crt_frame *last;    /* of `outer`; NULL without memory */
+	struct crt_frames *frames; /* NULL: none */
+	uint64_t depth;            /* frames, while there are inner ones; else 0 */
+	uint64_t floor;            /* frames from number CRT_OUTER up to this one are unknown */
 	uint64_t busy;        /* frame address of the hook that records an allocation; 0: none */
 	uint64_t operator_pc; /* return address of operator new or delete; 0: none */
 	uint64_t operator_at; /* its frame address */
@@ -43,10 +51,15 @@ struct crt_calls {
 	uint32_t is_closed;   /* 1: the thread ends, or belongs to the runtime */
 };
 extern __thread struct crt_calls crt_calls __attribute__((visibility("hidden")));
+extern struct crt_frame crt_no_frame __attribute__((visibility("hidden"))); /* all zeros */
 
-/* Allocate the frames of this thread.  False: there are none. */
-bool crt_calls_begin(void) __attribute__((visibility("hidden")));
-/* Release them; the thread gets no new ones. */
+/* Number of frames of this thread. */
+uint64_t crt_calls_depth(void) __attribute__((visibility("hidden")));
+
+/* Frame @number, from 0, the outermost one; NULL: unknown. */
+const struct crt_frame *crt_calls_frame(uint64_t number) __attribute__((visibility("hidden")));
+
+/* Release the frames; the thread gets no new ones. */
 void crt_calls_end(void) __attribute__((visibility("hidden")));
 
 /*
@@ -59,75 +72,28 @@ uint32_t crt_calls_copy(uint64_t at, uint64_t *out, uint32_t max)
 /* call_record.c: record a CRW_ENTER or CRW_LEAVE unit. */
 void crt_calls_record(uint64_t w0, uint64_t w1) __attribute__((visibility("hidden")));
 
-static inline struct crt_frame *crt_calls_frame(const struct crt_calls *c, uint64_t number)
-{
-	return &c->frames[number < CRT_OUTER ? number : CRT_OUTER + (number & (CRT_INNER - 1))];
-}
-
-/* The innermost @nr functions are left. */
-static inline void crt_calls_drop(struct crt_calls *c, uint64_t nr)
-{
-	c->depth -= nr;
-	if (__builtin_expect(c->floor > c->depth, 0))
-		c->floor = c->depth < CRT_OUTER ? CRT_OUTER : c->depth;
-	if (crt_session.calls)
-		crt_calls_record(nr, CRW_W1(CRW_LEAVE, 1));
-}
-
-/* The innermost frame is unknown: the outermost ones tell whether it is gone. */
-static inline bool crt_calls_is_hidden(const struct crt_calls *c)
-{
-	return __builtin_expect(c->depth == c->floor, 0) && c->depth > CRT_OUTER;
-}
-
-/*
- * Remove the frames that are gone if the stack pointer is @at; @inclusive: also one with the same
- * address.  A frame whose caller is @caller is the last one.
- */
-static inline bool crt_calls_settle(struct crt_calls *c, uint64_t at, bool inclusive,
-				    uint64_t caller)
-{
-	while (c->depth) {
-		bool is_hidden = crt_calls_is_hidden(c);
-		const struct crt_frame *f = crt_calls_frame(c, is_hidden ? CRT_OUTER - 1
-									 : c->depth - 1);
-
-		if (inclusive ? f->at > at : f->at >= at)
-			return false;
-		if (is_hidden) {
-			crt_calls_drop(c, c->depth - CRT_OUTER);
-			continue;
-		}
-		crt_calls_drop(c, 1);
-		if (f->caller == caller)
-			return true;
-	}
-	return false;
-}
+/* All cases but the usual one, in which no frame is gone and there is room. */
+void crt_calls_push_slow(uint64_t caller, uint64_t function, uint64_t at)
+	__attribute__((visibility("hidden")));
+void crt_calls_pop_slow(uint64_t pc, uint64_t at) __attribute__((visibility("hidden")));
 
 /* A function is entered; @at is the frame address of its entry hook. */
 static inline void crt_calls_push(uint64_t caller, uint64_t function, uint64_t at)
 {
 	struct crt_calls *c = &crt_calls;
-	struct crt_frame *f;
+	struct crt_frame *f = c->top;
 
-	if (__builtin_expect(!c->frames, 0) && !crt_calls_begin())
+	if (__builtin_expect(f->at <= at || f == c->last, 0)) {
+		crt_calls_push_slow(caller, function, at);
 		return;
-	crt_calls_settle(c, at, true, 0);
-	f = crt_calls_frame(c, c->depth++);
+	}
+	f++;
 	f->caller = caller;
 	f->function = function;
 	f->at = at;
-	if (__builtin_expect(c->depth - c->floor > CRT_INNER && c->depth > c->floor, 0))
-		c->floor = c->depth - CRT_INNER;
-	if (crt_session.calls)
+	c->top = f;
+	if (__builtin_expect(crt_session.calls, 0))
 		crt_calls_record(caller, CRW_W1(CRW_ENTER, function));
-}
-
-/* True if @pc is probably in the function whose entry hook returns to @function. */
-static inline bool crt_calls_is_inside(uint64_t pc, uint64_t function)
-{
-	return pc - function < 32768;
 }
 
 /*
@@ -140,17 +106,15 @@ static inline bool crt_calls_is_inside(uint64_t pc, uint64_t function)
 static inline void crt_calls_pop(uint64_t pc, uint64_t at)
 {
 	struct crt_calls *c = &crt_calls;
-	const struct crt_frame *top;
+	struct crt_frame *f = c->top;
 
-	if (!c->frames || crt_calls_settle(c, at, false, pc) || !c->depth)
-		return;
-	if (crt_calls_is_hidden(c)) {
-		crt_calls_drop(c, 1);
+	if (__builtin_expect(f->at != at && (f->at > at || f->caller != pc), 0)) {
+		crt_calls_pop_slow(pc, at);
 		return;
 	}
-	top = crt_calls_frame(c, c->depth - 1);
-	if (top->at == at || crt_calls_is_inside(pc, top->function))
-		crt_calls_drop(c, 1);
+	c->top = f - 1;
+	if (__builtin_expect(crt_session.calls, 0))
+		crt_calls_record(1, CRW_W1(CRW_LEAVE, 1));
 }
 
 #endif
