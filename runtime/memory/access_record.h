@@ -58,6 +58,7 @@ struct crt_thread {
 	uint32_t freed;       /* crw_header.freed before its last search for a slot */
 	uint32_t refused;     /* 1: it was counted in crw_header.refused, and waits no more */
 	uint32_t ending;      /* calls of the thread-exit hook */
+	uint32_t uncounted;   /* 1: what it records is not counted as lost */
 	uint32_t calls_known; /* 1: the stream has the functions that the thread is in */
 	uint32_t stamp_due;   /* 1: the stream lacks which coroutine runs: coroutine_stamp.h */
 	struct crt_coroutine *running; /* NULL: none */

@@ -8,6 +8,8 @@
  *
  * Recursion.  Nothing here allocates.  If an allocation nevertheless happens while one is recorded
  * (a signal handler), the inner one is not recorded.
+ *
+ * A record that does not fit is not counted as lost: that is the number of accesses.
  */
 #include "heap_record.h"
 
@@ -29,6 +31,7 @@ static bool heap_record_begin(uint64_t at)
 	if (c->busy > at)
 		return false;
 	c->busy = at;
+	crt_self.uncounted = 1;
 	return true;
 }
 
@@ -44,6 +47,7 @@ static uint64_t heap_record_pc(uint64_t pc, uint64_t at)
 static void heap_record_end(void)
 {
 	crt_calls.busy = 0;
+	crt_self.uncounted = 0;
 }
 
 /* Complete the record @units with its ticket, if it needs one, and record it. */

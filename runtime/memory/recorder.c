@@ -351,15 +351,18 @@ static void recorder_drop_slotless(struct crt_thread *t)
 	}
 	if (!t->tries)
 		t->tries = RETRY;
-	__atomic_fetch_add(&r->processes[crt_session.process].lost, 1, __ATOMIC_RELAXED);
+	if (!t->uncounted)
+		__atomic_fetch_add(&r->processes[crt_session.process].lost, 1, __ATOMIC_RELAXED);
 }
 
 /* Count an access that is lost for lack of room. */
 static void recorder_drop(struct crt_thread *t)
 {
-	t->lost++;
 	t->calls_known = 0;
 	t->cur = CRT_OVER;
+	if (t->uncounted)
+		return;
+	t->lost++;
 	if (t->slot)
 		__atomic_fetch_add(&t->slot->lost_full, 1, __ATOMIC_RELAXED);
 }

@@ -68,7 +68,7 @@ def accesses_and_blocks(trace):
 @each_compiler
 def blocks_are_counted_at_the_functions_that_allocate_them(dir, cc, _cxx):
     for level in ("-O0", "-O2"):
-        program = compile(dir, "heap.c", cc, level)
+        program = compile(dir, "heap_blocks_of.c", cc, level)
         trace = os.path.join(dir, f"{cc}{level}")
         run = subprocess.run([TOOL, "mem", "run", "-q", "-o", trace, "--", program, "plain"], capture_output=True,
                              text=True, env=CLEAN, timeout=120)
@@ -82,7 +82,7 @@ def blocks_are_counted_at_the_functions_that_allocate_them(dir, cc, _cxx):
 
 @each_family
 def a_program_that_writes_alone_records_the_same(dir, cc, _cxx):
-    program = compile(dir, "heap.c", cc, "-O1")
+    program = compile(dir, "heap_blocks_of.c", cc, "-O1")
     trace = os.path.join(dir, f"{cc}.trace")
     compare(trace, alone(program, "plain", trace=trace).stdout)
     # Not asked for, or switched off.
@@ -95,7 +95,7 @@ def a_program_that_writes_alone_records_the_same(dir, cc, _cxx):
 
 @each_family
 def blocks_before_main_in_libraries_and_in_children_are_there(dir, cc, _cxx):
-    program = compile(dir, "heap.c", cc, "-O1")
+    program = compile(dir, "heap_blocks_of.c", cc, "-O1")
     plugin = compile(dir, "heap_plugin.c", cc, "-shared", "-fPIC", "-O1", out=f"{cc}-plugin.so", source=PROGRAMS / "heap_plugin.c")
     trace = os.path.join(dir, f"{cc}.trace")
     run = subprocess.run([TOOL, "mem", "run", "-q", "-o", trace, "--", program, "library", plugin], capture_output=True,
@@ -119,7 +119,7 @@ def blocks_before_main_in_libraries_and_in_children_are_there(dir, cc, _cxx):
 @each_compiler
 def stacks_survive_longjmp_and_deep_recursion(dir, cc, _cxx):
     for level in ("-O0", "-O2"):
-        program = compile(dir, "heap.c", cc, level, "-no-pie")
+        program = compile(dir, "heap_blocks_of.c", cc, level, "-no-pie")
         trace = os.path.join(dir, f"{cc}{level}")
         for how, wanted in (("jump", {"after_jump < main": 20}), ("deep", {"after_depth < main": 2, "with_array < main": 2})):
             collected(program, how, trace=trace)
@@ -163,7 +163,7 @@ def functions_of(program, addresses):
 
 @each_family
 def no_access_crosses_an_allocation_of_another_thread(dir, cc, _cxx):
-    program = compile(dir, "heap.c", cc, "-O1")
+    program = compile(dir, "heap_blocks_of.c", cc, "-O1")
     trace = os.path.join(dir, f"{cc}.trace")
     run = subprocess.run([TOOL, "mem", "run", "-q", "-o", trace, "--", program, "threads"], capture_output=True, text=True,
                          env=CLEAN, timeout=120)
@@ -174,7 +174,7 @@ def no_access_crosses_an_allocation_of_another_thread(dir, cc, _cxx):
 
 @each_family
 def signals_while_blocks_are_recorded_do_not_stop_the_program(dir, cc, _cxx):
-    program = compile(dir, "heap.c", cc, "-O1")
+    program = compile(dir, "heap_blocks_of.c", cc, "-O1")
     trace = os.path.join(dir, f"{cc}.trace")
     for run in (lambda: collected(program, "signals", trace=trace, options=["--stacks"]),
                 lambda: alone(program, "signals", trace=trace), lambda: alone(program, "signals", trace=trace, options="onfull=drop:buffer=256K:stacks=1")):
@@ -203,7 +203,7 @@ def objects_of_cpp_are_counted_at_their_function(dir, cc, cxx):
 @each_compiler
 def each_access_is_in_the_function_that_was_entered_last(dir, cc, _cxx):
     for level in ("-O0", "-O2"):
-        program = compile(dir, "heap.c", cc, level, "-no-pie")
+        program = compile(dir, "heap_blocks_of.c", cc, level, "-no-pie")
         trace = os.path.join(dir, f"{cc}{level}")
         collected(program, "plain", trace=trace, options=["--stacks"])
         stack, entered, checked = [], {}, 0
@@ -227,7 +227,7 @@ def each_access_is_in_the_function_that_was_entered_last(dir, cc, _cxx):
 
 @each_family
 def a_static_program_runs_without_blocks(dir, cc, _cxx):
-    program = compile(dir, "heap.c", cc, "-static", "-O1")
+    program = compile(dir, "heap_blocks_of.c", cc, "-static", "-O1")
     trace = os.path.join(dir, f"{cc}.trace")
     collected(program, "plain", trace=trace)
     assert check(trace)["accesses"] > 1000

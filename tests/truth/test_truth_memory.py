@@ -26,6 +26,7 @@ CACHES = ["-l", "L1=4K,4", "-l", "L2=32K,8"]
 MEMBERS = [("key", 0, 8), ("cold", 8, 80), ("hits", 88, 4), ("value", 96, 8)]
 # The cost of a miss in layout: of L1, of the last level, of a line from another core.
 COST = {"L1": 10, "L2": 200, "peer": 60}
+ITEMS = 64  # NR_ITEMS of memory.c
 BUILT = {}
 
 
@@ -218,9 +219,20 @@ def mem_check_knows_the_container(n, raw, container):
         most = max(most, there)
     n.equal_all("", {"annotations_left": there, "annotations_most": most})
     n.within("blocks", 1 if container else 0, len(raw.records) if container else 0)
-    # Code addresses and attributes are in containers only.
+    # Code addresses, attributes and blocks of the heap are in containers only.
     n.equal("with_code_address", len(raw.accesses) if container else 0)
     n.within("with_attributes", 0, len(raw.accesses) if container else 0)
+
+
+@check
+def mem_check_counts_blocks_of_the_heap(n, run, container):
+    """Each thread allocates its items; the libraries allocate a few blocks, too."""
+    sure = run.nr_threads if container and not run.summary["files"][0]["lost"] and run.status == 0 else 0
+    n.within("allocations", sure, 1000 if container else 0)
+    n.within("frees", sure, n["allocations"])
+    n.within("bytes_allocated", sure * ITEMS * run.truth["item"], n["allocations"] << 20)
+    n.within("allocations_with_stack", sure, n["allocations"])
+    n.equal("calls", 0)
 
 
 def check_check(run, path, container):
@@ -229,6 +241,7 @@ def check_check(run, path, container):
     mem_check_counts_threads(n, run.raw)
     mem_check_counts_what_is_missing(n, run)
     mem_check_knows_the_container(n, run.raw, container)
+    mem_check_counts_blocks_of_the_heap(n, run, container)
     n.done()
 
 
@@ -255,8 +268,10 @@ def reuse_of(accesses):
 
 
 @check
-def mem_stat_counts_accesses(n, run):
+def mem_stat_counts_accesses(n, run, path):
     raw = run.raw
+    blocks = [json.loads(line)["bytes"] for line in tool("mem", "dump", "--json", "-k", "alloc", path)[1].splitlines()]
+    n.equal_all("", {"allocations": len(blocks), "bytes_allocated": sum(blocks)})
     n.equal_all("", {"accesses": len(raw.accesses), "reads": len(raw.of(READ)), "writes": len(raw.of(WRITE)),
                      "bytes": sum(r["size"] for r in raw.accesses), "weighted_accesses": len(raw.accesses),
                      "annotations": len(raw.of(ADD)) + len(raw.of(REMOVE)), "lost": run.summary["files"][0]["lost"], "left_out": 0,
@@ -342,7 +357,7 @@ def mem_stat_counts_strides(n, raw):
 
 def check_stat(run, path):
     n = Numbers("mem stat", output_of("mem", "stat", "--json", "--per-thread", path))
-    mem_stat_counts_accesses(n, run)
+    mem_stat_counts_accesses(n, run, path)
     if path == run.raw_path:
         mem_stat_takes_reuse_distances(n, run.raw)
         mem_stat_counts_types_and_lines(n, run.raw)
@@ -533,6 +548,43 @@ def mem_sim_blames_source_lines(n, s):
         n.equal_all(f"source_lines[{i}]", dict(whole, line=0))
 
 
+@check
+def mem_sim_blames_functions(n, s):
+    """A raw trace has no code addresses: all accesses are those of an unknown function."""
+    equal(len(n.output["functions"]), 1, "functions")
+    n.equal_all("functions[0]", blamed(s, s.steps))
+
+
+@check
+def mem_sim_blames_allocation_sites(n, run, whole):
+    """The items are allocated in one place, and the program knows how often it uses them."""
+    t = run.truth
+    for i, row in enumerate(n.output["allocation_sites"]):
+        path = f"allocation_sites[{i}]"
+        is_items = row["function"] == "work"
+        if is_items:
+            n.equal_all(path, {"line": site_line("aligned_alloc("), "blocks": run.nr_threads,
+                               "bytes": run.nr_threads * ITEMS * t["item"], "reads": t["keys_read"],
+                               "writes": t["keys_written"] + t["hits_written"]})
+        else:
+            n.within(f"{path}.line", 0, 1 << 20)
+            n.within(f"{path}.blocks", 1, 1000)
+            n.within(f"{path}.bytes", 1, 1 << 30)
+            n.equal_all(path, {"reads": 0, "writes": 0})
+        for key in "cold", "capacity", "conflict", "coherence", "false_sharing", "from_peer":
+            n.within(f"{path}.{key}", 0, whole["accesses"] if is_items else 0)
+        for k, level in enumerate(whole["levels"]):
+            n.within(f"{path}.misses[{k}]", 0, level["misses"] if is_items else 0)
+    assert any(row["function"] == "work" for row in n.output["allocation_sites"]), n.output
+
+
+def check_allocation_sites(run):
+    output = output_of("mem", "sim", "--json", "-n", "100", *CACHES, "--blame", run.trace)
+    n = Numbers("mem sim", {"allocation_sites": output["allocation_sites"]})
+    mem_sim_blames_allocation_sites(n, run, output)
+    n.done()
+
+
 def check_sim(run):
     n = Numbers("mem sim", output_of("mem", "sim", "--json", *CACHES, "--tlb", "16,4", "--blame", run.raw_path))
     s = Simulated(run.raw)
@@ -544,6 +596,8 @@ def check_sim(run):
     mem_sim_names_lines_that_cores_take_from_each_other(n, s)
     mem_sim_blames_types_and_fields(n, s)
     mem_sim_blames_source_lines(n, s)
+    mem_sim_blames_functions(n, s)
+    equal(n.output["allocation_sites"], [], "allocation sites of a raw trace")
     n.done()
     return s
 
@@ -673,6 +727,7 @@ def a_quiet_memory_trace_is_told_exactly(dir):
     for path, container in (run.trace, True), (run.raw_path, False):
         check_check(run, path, container)
         check_stat(run, path)
+    check_allocation_sites(run)
     check_layout(run, check_sim(run))
     if output_of("version", "--json")["page"]:  # built with the pages
         n = Numbers("mem html", output_of("mem", "html", "--json", *CACHES, "-o", dir + "/m.html", run.raw_path, stream="stderr"))
@@ -768,7 +823,7 @@ def the_text_of_mem_stat_has_the_same_numbers(dir):
 def the_text_of_mem_sim_has_the_same_numbers(dir):
     run = MemoryRun(dir)
     said, text = output_of("mem", "sim", "--json", *CACHES, "--blame", run.raw_path), text_of("sim", *CACHES, "--blame", run.raw_path)
-    text.skip(r"ways, lines of|^(thread|by type|by source) ")  # the requested machine, and heads of tables
+    text.skip(r"ways, lines of|^(thread|by type|by source|by function) ")  # the requested machine, and heads of tables
     text.skip(r"^    (written|read|thread)|^  0x")  # shared lines: the JSON form is checked
     text.line(r": ([\d,]+) accesses, ([\d.]+) % of them writes, (\d+) threads on (\d+) cores", count_text(said["accesses"]),
               f"{100 * said['writes'] / said['accesses']:.1f}", len(said["threads"]), said["cores"])
@@ -788,7 +843,7 @@ def the_text_of_mem_sim_has_the_same_numbers(dir):
     for t in said["threads"]:
         text.line(rf"^({t['id']}) +(\d+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)  \S+$", t["id"], t["core"],
                   *map(count_text, (t["reads"] + t["writes"], *(level["misses"] for level in t["levels"]), t["lost"], t["invalidated"])))
-    for row in [r for t in said["types"] for r in (t, *t["fields"])] + said["source_lines"]:
+    for row in [r for t in said["types"] for r in (t, *t["fields"])] + said["source_lines"] + said["functions"]:
         numbers = (row["reads"] + row["writes"], *row["misses"], row["coherence"], row["false_sharing"])
         name = re.escape(row.get("name", "(not known)"))
         text.line(rf"^ *{name} +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)$", *map(count_text, numbers))

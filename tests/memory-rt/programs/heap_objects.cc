@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heap_objects.cc - objects of C++ whose number and size are known; "FUNCTION BLOCKS BYTES" for each.
+// heap_objects.cc - objects of C++ whose number and size are known; "FUNCTION BLOCKS BYTES" for
+// each.
 #include <cstdio>
 #include <cstdlib>
 #include <list>

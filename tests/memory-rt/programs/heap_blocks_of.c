@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap.c - allocations whose number, size and call stack are known.  heap HOW [PLUGIN]
+ * heap_blocks_of.c - allocations whose number, size and call stack are known.  heap_blocks_of HOW
+ * [PLUGIN]
  *
  * Each function counts its allocations; at the end "FUNCTION BLOCKS BYTES" is printed for each.
  */
@@ -169,7 +170,8 @@ __attribute__((constructor)) NOINLINE static void before_main(void)
 static void library(const char *path)
 {
 	void *handle = dlopen(path, RTLD_NOW);
-	void *(*make)(unsigned) = handle ? (void *(*)(unsigned))dlsym(handle, "plugin_block") : NULL;
+	void *(*make)(unsigned) = handle ? (void *(*)(unsigned))dlsym(handle, "plugin_block")
+					 : NULL;
 	unsigned i;
 
 	if (!make) {
