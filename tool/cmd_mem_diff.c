@@ -35,12 +35,13 @@ static bool diff_parse_kinds(void *kinds, const struct opt_use *use)
 				break;
 		}
 		if (i == MISS_KINDS)
-			return opt_invalid(use, "type, field and function, with commas between");
+			return opt_invalid(use,
+					   "type, field, site and function, with commas between");
 		chosen |= 1u << i;
 		at += length + (at[length] == ',');
 	}
 	*(unsigned *)kinds = chosen;
-	return chosen || opt_invalid(use, "type, field and function, with commas between");
+	return chosen || opt_invalid(use, "type, field, site and function, with commas between");
 }
 
 static const struct opt options[] = {
@@ -52,7 +53,7 @@ static const struct opt options[] = {
 	  OPT_REAL(struct mem_diff_options, limits.of_row, 0, 1e6, MISS_PERCENT) },
 	{ 0, "min-share", "PERCENT", "smallest change in percent of all cost (default 0.5)",
 	  OPT_REAL(struct mem_diff_options, limits.of_total, 0, 100, MISS_PERCENT) },
-	{ 0, "by", "LIST", "rows to compare: type,field,function (default: all)",
+	{ 0, "by", "LIST", "rows to compare: type,field,site,function (default: all)",
 	  OPT_CALL(struct mem_diff_options, limits.kinds, diff_parse_kinds) },
 	{ 0, "fail-on-regression", NULL, "exit 1 if the total or a row of both traces is worse",
 	  OPT_FLAG(struct mem_diff_options, fail_on_regression) },
@@ -229,7 +230,7 @@ const struct command command_mem_diff = {
 	.name = "mem diff",
 	.instrument = "memory",
 	.args = "[OPTIONS] BASE HEAD",
-	.summary = "compare the cache misses of two traces by type, field and function",
+	.summary = "compare the cache misses of two traces by type, field, site and function",
 	.details = "For CI: name the caches (--cache), and use --fail-on-regression.\n"
 		   "Exit status: 0 done; 1 failed, incomplete, or worse; 2 usage.\n",
 	.opts = options,

@@ -222,7 +222,10 @@ def mem_diff_counts_as_both_traces(n, sides, sims):
                 c = s.own[change["name"]]
                 n.equal_all(path, {"accesses": c["reads"] + c["writes"], "misses[0]": c["miss0"], "misses[1]": c["miss1"], "cost": c.cost()})
                 continue
-            row = types[change["name"]]
+            if change["kind"] == "site":
+                row, = [a for a in sims[side]["allocation_sites"] if a["function"] == change["name"]]
+            else:
+                row = types[change["name"]]
             if n.has(f"{path}.size"):
                 n.equal(f"{path}.size", {"base": 16, "head": 64}[side] if change["name"] == "struct node" else row["size"])
             if change["kind"] == "field":
@@ -246,7 +249,7 @@ def differences_are_told_exactly(dir):
     rows = len(everything["changes"]) + everything["same"]
     mem_diff_counts_as_both_traces(n, sides, sims)
     mem_diff_repeats_its_limits(n, 7.5, 0.25, rows - len(n.output["changes"]))
-    assert {c["kind"] for c in n.output["changes"]} == {"type", "field", "function"}, n.output["changes"]
+    assert {c["kind"] for c in n.output["changes"]} == {"type", "field", "site", "function"}, n.output["changes"]
     n.done()
 
 

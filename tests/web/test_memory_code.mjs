@@ -111,6 +111,16 @@ test("source: counts beside each line, and the text of the file", async () => {
 	});
 });
 
+test("allocation sites: every row of the data", async () => {
+	const { html, data } = memoryPage("nodes", { source: join(ROOT, "tests/memory/calls/nodes.c") });
+	assert.ok(data.allocation_sites.some((s) => s.function === "make_list" && s.blocks === 2000));
+	await on(html, "", async (page) => {
+		assert.deepEqual((await cells(page, "Allocation sites")).sort(), data.allocation_sites.map((s) =>
+			[`${s.function ?? s.pc} ${s.file === null ? (s.module ?? "") : `${s.file}:${s.line}`}${s.callers === "" ? "" : ` called by ${s.callers}`}`,
+				...[s.blocks, s.bytes, s.reads, s.writes, ...s.misses, s.false_sharing].map(String), `${((100 * s.cost) / data.cost).toFixed(1)}%`]).sort());
+	});
+});
+
 test("without stacks: exclusive costs only; without source: no source", async () => {
 	const { html, data } = memoryPage("flat", { source: SOURCE, options: ["--no-source"] });
 	assert.ok(!data.has_stacks && data.functions.every((f) => f.inclusive === null && f.calls === null) && !("sources" in data));

@@ -94,7 +94,7 @@ const char *miss_verdict_name(enum miss_verdict verdict)
 
 const char *miss_kind_name(enum miss_kind kind)
 {
-	static const char *const names[] = { "type", "field", "function" };
+	static const char *const names[] = { "type", "field", "site", "function" };
 
 	return names[kind];
 }

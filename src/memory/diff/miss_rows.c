@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* miss_rows.c - the misses of one trace by type, field and function. */
+/* miss_rows.c - the misses of one trace by type, field, allocation site and function. */
 #include "memory/diff/miss_rows.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "memory/blame/blame_allocations.h"
 
 #define MISS_KEY_SIZE 1600
 
@@ -86,6 +87,9 @@ static int miss_add_owner(struct miss_rows *m, struct blame *b, const struct bla
 	struct miss_row row = miss_of_blame(b, &o->counts);
 	uint32_t i;
 
+	/* Its name has a line number: miss_add_sites() has the same blocks. */
+	if (known->kind == OWNER_SITE)
+		return 0;
 	row.kind = MISS_TYPE;
 	row.name = known->name;
 	row.size = known->size;
@@ -112,6 +116,27 @@ static int miss_add_owners(struct miss_rows *m, struct blame *b)
 		blame_owners(b, list, nr);
 	for (i = 0; !rc && i < nr; i++)
 		rc = miss_add_owner(m, b, list[i]);
+	free(list);
+	return rc;
+}
+
+static int miss_add_sites(struct miss_rows *m, struct blame *b)
+{
+	size_t nr = blame_allocations(b, NULL, 0), i;
+	const struct blame_allocation **list = calloc(nr + 1, sizeof(*list));
+	int rc = list ? 0 : -ENOMEM;
+
+	if (list)
+		blame_allocations(b, list, nr);
+	for (i = 0; !rc && i < nr; i++) {
+		const struct blame_allocation *a = list[i];
+		struct miss_row row = miss_of_blame(b, &a->counts);
+
+		row.kind = MISS_SITE;
+		row.name = a->function ? a->function : a->module ? path_base(a->module) : "";
+		row.part = a->file ? path_base(a->file) : "";
+		rc = miss_rows_add(m, row);
+	}
 	free(list);
 	return rc;
 }
@@ -143,7 +168,8 @@ int miss_rows_make(struct miss_rows *m, struct blame *blame, const struct call_p
 	m->nr_levels = blame_levels(blame);
 	m->total = miss_of_blame(blame, blame_total(blame));
 	m->total.name = m->total.part = "";
-	if (miss_add_owners(m, blame) < 0 || miss_add_functions(m, profile) < 0)
+	if (miss_add_owners(m, blame) < 0 || miss_add_sites(m, blame) < 0 ||
+	    miss_add_functions(m, profile) < 0)
 		return -ENOMEM;
 	return 0;
 }

@@ -15,14 +15,15 @@
 enum miss_kind {
 	MISS_TYPE, /* a type, a variable or a kind of memory */
 	MISS_FIELD,
+	MISS_SITE, /* blocks of the heap that one function allocated */
 	MISS_FUNCTION,
 };
-#define MISS_KINDS 3
+#define MISS_KINDS 4
 
 struct miss_row {
 	enum miss_kind kind;
-	const char *name; /* of the type or function */
-	const char *part; /* field; file of a function; "": none */
+	const char *name; /* of the type or function; site: the function that allocated */
+	const char *part; /* field; file of a function or site; "": none */
 	uint64_t accesses, cost;
 	uint64_t misses[SIM_LEVELS_MAX];
 	uint64_t size; /* of a type; 0: unknown */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* nodes.c - an array of records, read with one stride or another: -DSTRIDE=N, -DEXTRA=N bytes more
- * per record. */
-#include <stddef.h>
+/* nodes.c - records of 8 + EXTRA bytes, in an array and in a list; another array, written. */
+#include <stdlib.h>
 
 #ifndef EXTRA
 #define EXTRA 8
@@ -39,11 +38,38 @@ __attribute__((noinline)) static void write_others(void)
 		others[i % 64].value[0]++;
 }
 
+struct link {
+	struct link *next;
+	char rest[EXTRA];
+};
+
+__attribute__((noinline)) static struct link *make_list(void)
+{
+	struct link *first = NULL, *l;
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		l = malloc(sizeof(*l));
+		if (!l)
+			exit(1);
+		l->next = first;
+		first = l;
+	}
+	return first;
+}
+
+__attribute__((noinline)) static void walk_list(const struct link *l)
+{
+	for (; l; l = l->next)
+		sum++;
+}
+
 int main(int argc, char **argv)
 {
 	(void)argv;
 	nodes[argc].key = argc; /* else all of them are known to be 0 */
 	read_nodes();
 	write_others();
+	walk_list(make_list());
 	return 0;
 }

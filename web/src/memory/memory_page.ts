@@ -9,7 +9,7 @@ import { headBar } from "../ui/head_bar.ts";
 import { PartPage } from "../ui/part_page.ts";
 import { functionsPart, missFlamePart, sourcePart } from "./code_parts.ts";
 import { awaitsPart, coroutinesPart } from "./coroutines.ts";
-import { cachesPart, layoutsPart, sharedPart, sourceLinesPart, threadsPart, typesPart } from "./parts.ts";
+import { allocationsPart, cachesPart, layoutsPart, sharedPart, sourceLinesPart, threadsPart, typesPart } from "./parts.ts";
 import type { MemoryData } from "./types.ts";
 
 function notes(d: MemoryData): string[] {
@@ -42,7 +42,7 @@ export function buildMemoryPage(root: HTMLElement, d: MemoryData): void {
 		title: `${d.title} – cache misses`,
 		head: head(d),
 		intro: intro(d),
-		parts: [cachesPart(d), typesPart(d), layoutsPart(d), sharedPart(d), sourceLinesPart(d), functionsPart(d), missFlamePart(d),
+		parts: [cachesPart(d), typesPart(d), allocationsPart(d), layoutsPart(d), sharedPart(d), sourceLinesPart(d), functionsPart(d), missFlamePart(d),
 			sourcePart(d), coroutinesPart(d), awaitsPart(d), threadsPart(d)].filter((p) => p !== null),
 		foot: "Cost is misses weighted by what the next level takes, about as many cycles. Made by corotracer mem html.",
 		filterLabel: "Filter by name, file or address",

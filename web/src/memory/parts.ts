@@ -8,7 +8,7 @@ import { shownOf, tablePart, type PagePart } from "../ui/part_page.ts";
 import { bar, empty, panel, type Panel } from "../ui/parts.ts";
 import { matches, SortTable, type SortColumn } from "../ui/sort_table.ts";
 import { heatKey, heatMap } from "./heat_map.ts";
-import type { CodeCounts, Counts, Field, MemoryData, Owner, SharedField, SharedLine, SourceLine, Thread } from "./types.ts";
+import type { AllocationSite, CodeCounts, Counts, Field, MemoryData, Owner, SharedField, SharedLine, SourceLine, Thread } from "./types.ts";
 
 const percent = (part: number, whole: number) => (whole > 0 ? (100 * part) / whole : 0);
 
@@ -124,6 +124,25 @@ export function sourceLinesPart(d: MemoryData): PagePart {
 	});
 	return tablePart("lines", "Source lines", "Source lines", table, d.source_lines.length, "source-lines",
 		mostOf(d.source_lines.length, d.source_lines_of));
+}
+
+export function allocationsPart(d: MemoryData): PagePart | null {
+	if (d.allocation_sites.length === 0) return null;
+	const where = (s: AllocationSite) => (s.file !== null ? place(s.file, s.line) : (s.module ?? ""));
+	const table = new SortTable<AllocationSite>({
+		label: "Allocation sites", rows: d.allocation_sites, sort: BY_COST, empty: "No block was allocated.", columns: [
+			{
+				key: "function", label: "Allocated by", class: "name", value: (s) => `${s.function ?? s.pc} ${where(s)} ${s.callers}`.trim(),
+				show: (s) => h("span", null, s.function ?? h("span", { class: "mono" }, s.pc), " ", h("span", { class: "muted mono" }, where(s)),
+					s.callers === "" ? null : h("span", { class: "muted" }, ` called by ${s.callers}`)),
+			},
+			{ key: "blocks", label: "Blocks", end: true, value: (s) => s.blocks },
+			{ key: "bytes", label: "Bytes", end: true, value: (s) => s.bytes },
+			...countColumns<AllocationSite>(d), sharedColumn<AllocationSite>(), costColumn<AllocationSite>(d.cost),
+		],
+	});
+	return tablePart("allocations", "Allocation sites", "Who allocated the memory that misses", table, d.allocation_sites.length, "allocation-sites",
+		mostOf(d.allocation_sites.length, d.allocation_sites_of));
 }
 
 // ---- layouts ----

@@ -99,6 +99,18 @@ export interface Thread {
 	levels: { misses: number }[];
 }
 
+// Blocks of the heap that one place of the program allocated.
+export interface AllocationSite extends Counts {
+	file: string | null;
+	line: number;
+	function: string | null;
+	module: string | null;
+	pc: string;
+	callers: string;           // "build < main"
+	blocks: number;
+	bytes: number;
+}
+
 export interface CodeCounts {
 	reads: number;
 	writes: number;
@@ -158,6 +170,8 @@ export interface MemoryData {
 	types_of: number;
 	source_lines: SourceLine[];
 	source_lines_of: number;
+	allocation_sites: AllocationSite[];
+	allocation_sites_of: number;
 	coroutines: Coroutine[];
 	coroutines_of: number;
 	problems: string[];
