@@ -106,6 +106,7 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 		return unpack_set_error(u, "streams that are not as long as the block");
 	if (head->nr_records > CRAY_RECORDS_MAX)
 		return unpack_set_error(u, "more records than a block can have");
+	u->words = size >= 8 ? at + size - 8 : NULL;
 	u->nr_symbols = s.nr_symbols;
 	u->symbols = unpack_cut(&at, s.symbols);
 	u->sites = unpack_cut(&at, s.sites);
@@ -524,58 +525,117 @@ static inline bool run_delta(struct unpack *u, struct unpack_stream *s, uint64_t
 	return unpack_svarint(s, delta) || unpack_set_error(u, "too few addresses");
 }
 
-/*
- * Decode one access.  The way its address is coded is hard to predict: only the decision whether
- * the address is predicted at all is a branch.
- */
-static inline bool run_access(struct unpack *u, struct unpack_stream *deltas, uint64_t v,
-			      struct unpack_site **here, uint64_t *last, struct mem_access *out)
-{
-	struct unpack_site *site = run_site(u, v >> 2, *here);
-	unsigned near = v & 1;
-	uint64_t before = *last, base, delta, address;
+/* What a run changes at every access, in local variables: the output may alias *@u. */
+struct unpacking {
+	struct unpack_stream symbols, deltas[2]; /* own, near */
+	struct unpack_site *here;                /* NULL: none yet */
+	uint64_t before;
+};
 
-	if (!site)
-		return false;
-	base = near ? before : site->last;
-	delta = near ? site->distance : site->stride;
-	if (v & 2 && !run_delta(u, &deltas[near], &delta))
-		return false;
-	address = base + delta;
-	if (v >> 2 != CRAY_NEXT && *here)
-		(*here)->next = (uint32_t)(site - u->site);
-	*here = site;
+static inline void run_take(struct unpacking *g, struct unpack_site *site, uint64_t address,
+			    struct mem_access *out)
+{
+	g->here = site;
 	site->stride = address - site->last;
-	site->distance = address - before;
-	site->last = *last = address;
+	site->distance = address - g->before;
+	site->last = g->before = address;
 	out->address = address;
 	out->pc = site->pc;
 	memcpy(&out->size, &site->size, 4);
+}
+
+/* Decode one access, whatever its coding.  False: it is none, or a fault. */
+static bool run_access(struct unpack *u, struct unpacking *g, struct mem_access *out)
+{
+	struct unpack_stream symbols = g->symbols;
+	struct unpack_site *site;
+	uint64_t v, base, delta;
+
+	if (!peek_access(&symbols, &v))
+		return false;
+	site = run_site(u, v >> 2, g->here);
+	if (!site)
+		return false;
+	base = v & 1 ? g->before : site->last;
+	delta = v & 1 ? site->distance : site->stride;
+	if (v & 2 && !run_delta(u, &g->deltas[v & 1], &delta))
+		return false;
+	if (g->here)
+		g->here->next = (uint32_t)(site - u->site);
+	g->symbols = symbols;
+	run_take(g, site, base + delta, out);
 	return true;
+}
+
+/*
+ * Decode accesses with symbols of one byte and known sites, up to the first that is not so.  What
+ * follows in the program's control flow is hard to predict, so neither the site nor the base of the
+ * address is a branch.  @erratic: whether the address is predicted is not a branch either, for
+ * twice the instructions.
+ */
+static inline __attribute__((always_inline)) uint32_t
+run_common(const struct unpack *u, struct unpacking *g, struct mem_access *out, uint32_t max,
+	   const bool erratic, uint32_t *coded)
+{
+	struct unpacking l = *g;
+	uint32_t nr, nr_coded = 0;
+
+	for (nr = 0; nr < max && l.symbols.at < l.symbols.end; nr++) {
+		uint32_t symbol = *l.symbols.at, is_next = 0 - (uint32_t)(symbol >> 2 == CRAY_NEXT);
+		uint32_t index = (l.here->next & is_next) | ((symbol / 4 - CRAY_SITE) & ~is_next);
+		struct unpack_stream *s = &l.deltas[symbol & 1];
+		struct unpack_site *site = &u->site[index];
+		uint64_t v = 0, delta, own = (uint64_t)(symbol & 1) - 1, is_coded;
+
+		if (symbol >= 0x80 || index >= u->nr_sites) /* the index of an event is too high */
+			break;
+		delta = (site->stride & own) | (site->distance & ~own);
+		if (erratic || symbol & 2) {
+			unsigned took = s->at <= u->words ? varint_word(s->at, &v) : 0;
+
+			is_coded = 0 - (uint64_t)(symbol >> 1 & 1);
+			if (!took || (size_t)(s->end - s->at) < (took & is_coded))
+				break;
+			s->at += took & is_coded;
+			delta = ((v >> 1 ^ (0 - (v & 1))) & is_coded) | (delta & ~is_coded);
+		}
+		nr_coded += symbol >> 1 & 1;
+		l.symbols.at++;
+		l.here->next = index;
+		run_take(&l, site, ((site->last & own) | (l.before & ~own)) + delta, &out[nr]);
+	}
+	*g = l;
+	*coded += nr_coded;
+	return nr;
 }
 
 uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
 {
-	struct unpack_site *here = u->here == NO_SITE ? NULL : &u->site[u->here];
-	struct unpack_stream deltas[2] = { u->own, u->near }, symbols = u->symbols;
-	const uint8_t *at = symbols.at; /* behind the last access */
-	uint64_t v, before = u->before;
-	uint32_t nr = 0;
+	struct unpacking g = { .symbols = u->symbols,
+			       .deltas = { u->own, u->near },
+			       .here = u->here == NO_SITE ? NULL : &u->site[u->here],
+			       .before = u->before };
+	uint32_t nr = 0, coded = 0;
 
 	if (u->fault)
 		return 0;
 	if (max > u->nr_symbols)
 		max = u->nr_symbols;
-	for (; nr < max && peek_access(&symbols, &v); nr++) {
-		if (!run_access(u, deltas, v, &here, &before, &out[nr]))
+	while (nr < max) {
+		if (g.here && u->erratic)
+			nr += run_common(u, &g, out + nr, max - nr, true, &coded);
+		else if (g.here)
+			nr += run_common(u, &g, out + nr, max - nr, false, &coded);
+		if (nr == max || !run_access(u, &g, &out[nr]))
 			break;
-		at = symbols.at;
+		nr++;
 	}
-	u->symbols.at = at;
-	u->before = before;
-	u->own = deltas[0];
-	u->near = deltas[1];
-	u->here = here ? (uint32_t)(here - u->site) : NO_SITE;
+	u->erratic = coded > nr / 16 && coded < nr - nr / 16;
+	u->symbols = g.symbols;
+	u->own = g.deltas[0];
+	u->near = g.deltas[1];
+	u->before = g.before;
+	u->here = g.here ? (uint32_t)(g.here - u->site) : NO_SITE;
 	u->nr_symbols -= nr;
 	u->nr_records += nr;
 	u->nr_accesses += nr;

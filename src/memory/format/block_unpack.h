@@ -46,7 +46,9 @@ struct unpack {
 	struct unpack_stream symbols, sites, own, near, events;
 	struct unpack_site *site; /* nr_sites_max elements */
 	uint32_t nr_sites, nr_sites_max, site_size;
-	uint32_t here; /* UINT32_MAX: none yet */
+	const uint8_t *words; /* up to here, 8 bytes of the payload can be read at once */
+	bool erratic;         /* in recent runs, many addresses were not predicted */
+	uint32_t here;        /* UINT32_MAX: none yet */
 	uint32_t nr_symbols;
 	uint32_t nr_records, nr_accesses; /* so far */
 	uint64_t lost, left_out;          /* so far, sums of gaps */

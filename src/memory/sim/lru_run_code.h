@@ -154,20 +154,31 @@ static void lru_miss(struct lru_run *x, uint64_t line, bool is_write, uint64_t v
 
 /* ---- accesses -------------------------------------------------------------- */
 
-LRU_INLINE void lru_use_line(struct lru_run *x, struct cache *c, uint64_t line, uint64_t is_write,
-			     const bool notes)
-{
-	uint64_t *set = cache_set(c, line), want = SLOT_OF(line), victim;
+/* What the loop reads at every access. */
+struct lru_first {
+	uint64_t *slots;
+	uint64_t mask;
+	uint32_t ways;
+	uint8_t shift;
+	bool power_of_two;
+	struct cache *cache;
+};
 
-	if ((*set & ~SLOT_DIRTY) == want) {
-		if (is_write & ~*set)
-			*set |= SLOT_DIRTY;
+LRU_INLINE void lru_use_line(struct lru_run *x, const struct lru_first *f, uint64_t line,
+			     uint64_t is_write, const bool notes)
+{
+	uint64_t number = f->power_of_two ? line & f->mask : line % f->cache->nr_sets;
+	uint64_t *set = f->slots + number * f->ways, want = SLOT_OF(line), front = *set, victim;
+
+	if ((front & ~SLOT_DIRTY) == want) {
+		if (is_write & ~front)
+			*set = front | SLOT_DIRTY;
 		if (notes &&
 		    (!x->nr_uses[0] || (x->uses[0][x->nr_uses[0] - 1] & ~SLOT_FLAGS) != want))
 			lru_note(x, 0, line, is_write);
 		return;
 	}
-	if (lru_use_set(set, c->ways, want | is_write, &victim)) {
+	if (lru_use_set(set, f->ways, want | is_write, &victim)) {
 		if (notes)
 			lru_note(x, 0, line, is_write);
 		return;
@@ -178,72 +189,86 @@ LRU_INLINE void lru_use_line(struct lru_run *x, struct cache *c, uint64_t line, 
 }
 
 /* An access of no line, or of several lines. */
-static void lru_use_lines(struct lru_run *x, const struct mem_access *a)
+static void lru_use_lines(struct lru_run *x, const struct lru_first *f, const struct mem_access *a)
 {
-	struct cache *c = x->path[0];
-	uint64_t line = a->address >> c->shift, last = a->address + a->size - 1;
+	uint64_t line = a->address >> f->shift, last = a->address + a->size - 1;
 
 	if (!a->size) {
 		x->empty++;
 		return;
 	}
-	last = (last < a->address ? UINT64_MAX : last) >> c->shift;
+	last = (last < a->address ? UINT64_MAX : last) >> f->shift;
 	x->straddles += last != line;
 	for (; line <= last; line++) {
 		x->lines[a->is_write]++;
-		lru_use_line(x, c, line, a->is_write, x->notes);
+		lru_use_line(x, f, line, a->is_write, x->notes);
 	}
 }
 
-LRU_INLINE void lru_fetch_ahead(const struct cache *c, const struct mem_access *a, size_t left)
+LRU_INLINE void lru_fetch_ahead(const struct cache *c, const struct mem_access *a)
 {
-	const uint64_t *set;
+	const uint64_t *set = c->slots + ((a[LRU_AHEAD].address >> c->shift) & c->mask) * c->ways;
 
-	if (left <= LRU_AHEAD)
-		return;
-	set = cache_set(c, a[LRU_AHEAD].address >> c->shift);
 	__builtin_prefetch(set);
 	if (c->ways > 8)
 		__builtin_prefetch(set + 8);
 }
 
-LRU_INLINE void lru_run_all(struct lru_run *x, const struct mem_access *access, size_t nr,
-			    const bool notes, const bool ahead)
+/* Accesses from @from to before @to; @ahead: those LRU_AHEAD after them exist. */
+LRU_INLINE void lru_run_part(struct lru_run *x, const struct lru_first f,
+			     const struct mem_access *access, size_t from, size_t to,
+			     const bool notes, const bool ahead)
 {
-	struct cache *first = x->path[0];
-	const struct cache *second = x->path[ahead ? 1 : 0];
-	uint64_t bytes = 0, writes = 0, single[2] = { 0 };
-	uint32_t shift = first->shift;
+	uint64_t bytes = 0, writes = 0, others = 0, other_writes = 0;
 	size_t i;
 
-	for (i = 0; i < nr; i++) {
+	for (i = from; i < to; i++) {
 		const struct mem_access *a = &access[i];
-		uint64_t line = a->address >> shift;
+		uint64_t line = a->address >> f.shift, is_write = a->is_write, size = a->size;
 
 		if (ahead)
-			lru_fetch_ahead(second, a, nr - i);
-		bytes += a->size;
-		writes += a->is_write;
-		if (LRU_NEVER(!a->size || (a->address + a->size - 1) >> shift != line)) {
-			lru_use_lines(x, a);
+			lru_fetch_ahead(x->path[1], a);
+		bytes += size;
+		writes += is_write;
+		if (LRU_NEVER(!size || (a->address + size - 1) >> f.shift != line)) {
+			others++;
+			other_writes += is_write;
+			lru_use_lines(x, &f, a);
 			continue;
 		}
-		single[a->is_write]++;
-		lru_use_line(x, first, line, a->is_write, notes);
+		lru_use_line(x, &f, line, is_write, notes);
 	}
 	x->bytes += bytes;
 	x->accesses[SIM_WRITES] += writes;
-	x->accesses[SIM_READS] += nr - writes;
-	x->lines[SIM_READS] += single[SIM_READS];
-	x->lines[SIM_WRITES] += single[SIM_WRITES];
+	x->accesses[SIM_READS] += to - from - writes;
+	x->lines[SIM_WRITES] += writes - other_writes;
+	x->lines[SIM_READS] += to - from - writes - (others - other_writes);
+}
+
+LRU_INLINE void lru_run_all(struct lru_run *x, const struct lru_first f,
+			    const struct mem_access *access, size_t nr, const bool notes)
+{
+	size_t ahead = x->ahead && nr > LRU_AHEAD ? nr - LRU_AHEAD : 0;
+
+	if (ahead)
+		lru_run_part(x, f, access, 0, ahead, notes, true);
+	lru_run_part(x, f, access, ahead, nr, notes, false);
 }
 
 static void lru_run_chunk(struct lru_run *x, const struct mem_access *access, size_t nr)
 {
-	if (x->notes)
-		lru_run_all(x, access, nr, true, x->ahead);
-	else if (x->ahead)
-		lru_run_all(x, access, nr, false, true);
-	else
-		lru_run_all(x, access, nr, false, false);
+	struct cache *c = x->path[0];
+	struct lru_first f = { c->slots, c->mask, c->ways, c->shift, c->power_of_two, c };
+
+	if (f.ways == 8 && f.power_of_two) {
+		/* Constants for the compiler: the most common first level. */
+		f.ways = 8;
+		f.power_of_two = true;
+		if (x->notes)
+			lru_run_all(x, f, access, nr, true);
+		else
+			lru_run_all(x, f, access, nr, false);
+	} else {
+		lru_run_all(x, f, access, nr, x->notes);
+	}
 }
