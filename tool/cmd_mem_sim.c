@@ -216,6 +216,7 @@ static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reade
 	q->replay.places = q->places;
 	q->facts = result.facts;
 	q->replay.each = q->blame ? blame_each : NULL;
+	q->replay.sums = true;
 	q->replay.context = q;
 	if (replay_run(&q->replay, s, r, &err) < 0) {
 		message_error("mem sim", &err);

@@ -13,12 +13,13 @@
 #include "memory/sim/cache.h"
 #include "memory/sim/sim.h"
 
-#define LRU_CHUNK 1024u            /* accesses of a call, at most */
+#define LRU_CHUNK SIM_MISSED_MAX   /* accesses of a call, at most */
 #define LRU_USES  (LRU_CHUNK * 9u) /* lines of so many accesses: 255 bytes in lines of 32 */
 
 /* Bits of a noted use, beside SLOT_OF(line). */
-#define USE_WRITE UINT64_C(1)
-#define USE_MISS  UINT64_C(2)
+#define USE_WRITE      UINT64_C(1)
+#define USE_MISS       UINT64_C(2)
+#define USE_CLASS(use) ((use) >> 2 & 3) /* of a miss, after its classification */
 
 struct lru_run {
 	/* Input. */
@@ -30,6 +31,8 @@ struct lru_run {
 	/* The uses of each level in their order, if noted. */
 	uint64_t *uses[SIM_LEVELS_MAX];
 	uint32_t nr_uses[SIM_LEVELS_MAX];
+	uint32_t *missed; /* the access of each miss of the first level; NULL: not noted */
+	uint32_t nr_missed;
 
 	/* Counts of this call; index of [2]: SIM_READS, SIM_WRITES. */
 	uint64_t accesses[2], lines[2], bytes, straddles, empty;

@@ -165,7 +165,7 @@ struct lru_first {
 };
 
 LRU_INLINE void lru_use_line(struct lru_run *x, const struct lru_first *f, uint64_t line,
-			     uint64_t is_write, const bool notes)
+			     uint64_t is_write, const bool notes, size_t index)
 {
 	uint64_t number = f->power_of_two ? line & f->mask : line % f->cache->nr_sets;
 	uint64_t *set = f->slots + number * f->ways, want = SLOT_OF(line), front = *set, victim;
@@ -185,11 +185,14 @@ LRU_INLINE void lru_use_line(struct lru_run *x, const struct lru_first *f, uint6
 	}
 	if (notes)
 		lru_note(x, 0, line, is_write | USE_MISS);
+	if (notes && x->missed)
+		x->missed[x->nr_missed++] = (uint32_t)index;
 	lru_miss(x, line, is_write, victim);
 }
 
 /* An access of no line, or of several lines. */
-static void lru_use_lines(struct lru_run *x, const struct lru_first *f, const struct mem_access *a)
+static void lru_use_lines(struct lru_run *x, const struct lru_first *f, const struct mem_access *a,
+			  size_t index)
 {
 	uint64_t line = a->address >> f->shift, last = a->address + a->size - 1;
 
@@ -201,7 +204,7 @@ static void lru_use_lines(struct lru_run *x, const struct lru_first *f, const st
 	x->straddles += last != line;
 	for (; line <= last; line++) {
 		x->lines[a->is_write]++;
-		lru_use_line(x, f, line, a->is_write, x->notes);
+		lru_use_line(x, f, line, a->is_write, x->notes, index);
 	}
 }
 
@@ -233,10 +236,10 @@ LRU_INLINE void lru_run_part(struct lru_run *x, const struct lru_first f,
 		if (LRU_NEVER(!size || (a->address + size - 1) >> f.shift != line)) {
 			others++;
 			other_writes += is_write;
-			lru_use_lines(x, &f, a);
+			lru_use_lines(x, &f, a, i);
 			continue;
 		}
-		lru_use_line(x, &f, line, is_write, notes);
+		lru_use_line(x, &f, line, is_write, notes, i);
 	}
 	x->bytes += bytes;
 	x->accesses[SIM_WRITES] += writes;

@@ -56,6 +56,7 @@ struct sim {
 	bool missing;                   /* many recent accesses missed the first level */
 	const struct lru_path *path;    /* for simple machines */
 	uint64_t *uses[SIM_LEVELS_MAX]; /* LRU_USES each; NULL: not needed yet */
+	uint32_t *missed;               /* the same */
 	int failed;
 };
 

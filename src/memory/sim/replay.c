@@ -3,9 +3,11 @@
 #include "memory/sim/replay.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/progress.h"
+#include "memory/sim/replay_sums.h"
 
 #define PROGRESS_STEP (1u << 20) /* accesses between two progress updates */
 
@@ -15,6 +17,8 @@ struct replaying {
 	const struct mem_facts *facts;
 	bool on; /* between from_mark and to_mark */
 	uint32_t weight_256;
+	struct sim_missed *missed; /* SIM_MISSED_MAX; NULL: not needed */
+	struct replay_sums *sums;  /* NULL: not wanted */
 };
 
 /* On the first access of a thread: map it to its core. */
@@ -70,6 +74,8 @@ static int other_record(struct replaying *g, const struct mem_record *r)
 	const char *type;
 	uint64_t offset;
 
+	if (g->sums && replay_sums_flush(g->sums) < 0)
+		return -ENOMEM;
 	if (r->kind == MEM_MARK)
 		replay_mark(g, r);
 	if (r->kind == MEM_GAP && r->cause < CRAY_GAP_SAMPLED) {
@@ -92,6 +98,55 @@ static int other_record(struct replaying *g, const struct mem_record *r)
 	return g->p->each(g->p->context, r, NULL);
 }
 
+static void replay_fill(struct mem_record *rec, const struct mem_access *a)
+{
+	rec->kind = a->is_write;
+	rec->tag = a->tag;
+	rec->size = a->size;
+	rec->attr = a->attr;
+	rec->address = a->address;
+	rec->pc = a->pc;
+}
+
+/* Tell about @nr accesses, which were simulated. */
+static int replay_tell(struct replaying *g, struct mem_record *rec, const struct mem_access *access,
+		       size_t nr, size_t nr_missed)
+{
+	const struct sim_missed *m = g->missed, *end = m + nr_missed;
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; ret == 0 && i < nr; i++) {
+		replay_fill(rec, &access[i]);
+		if (m < end && m->index == i)
+			ret = g->p->each(g->p->context, rec, &m++->out);
+		else
+			ret = replay_sums_add(g->sums, rec);
+	}
+	return ret;
+}
+
+/* There is a callback that adds up, and no selection. */
+static int run_summing(struct replaying *g, const struct mem_run *run)
+{
+	struct mem_record rec = { .thread = run->thread,
+				  .weight_256 = run->weight_256,
+				  .order = run->order,
+				  .time_ns = run->time_ns };
+	size_t at, nr, nr_missed;
+	int ret = 0;
+
+	g->p->accesses += run->nr;
+	for (at = 0; ret == 0 && at < run->nr; at += nr) {
+		nr = run->nr - at < SIM_MISSED_MAX ? run->nr - at : SIM_MISSED_MAX;
+		ret = sim_run_missed(g->s, run->thread, run->access + at, nr, g->missed,
+				     &nr_missed);
+		if (ret == 0)
+			ret = replay_tell(g, &rec, run->access + at, nr, nr_missed);
+	}
+	return ret;
+}
+
 /* Access by access: there is a selection or a callback. */
 static int run_slowly(struct replaying *g, const struct mem_run *run)
 {
@@ -108,12 +163,7 @@ static int run_slowly(struct replaying *g, const struct mem_run *run)
 	for (i = 0; ret == 0 && i < run->nr; i++) {
 		const struct mem_access *a = &run->access[i];
 
-		rec.kind = a->is_write;
-		rec.tag = a->tag;
-		rec.size = a->size;
-		rec.attr = a->attr;
-		rec.address = a->address;
-		rec.pc = a->pc;
+		replay_fill(&rec, a);
 		if (g->p->select &&
 		    !mem_select_wants(g->p->select, &rec, g->facts, &type, &offset)) {
 			g->p->aside++;
@@ -143,6 +193,8 @@ static int replay_replay_accesses(struct replaying *g, const struct mem_run *run
 		sim_weight(g->s, run->weight_256);
 		p->sampled |= run->weight_256 != 256;
 	}
+	if (g->sums)
+		return run_summing(g, run);
 	if (p->select || p->each)
 		return run_slowly(g, run);
 	p->accesses += run->nr;
@@ -159,6 +211,16 @@ static void replay_untold(struct replay *p, const struct mem_facts *facts)
 	p->lost_unknown |= facts->lost_unknown;
 }
 
+/* For a callback that adds up. */
+static int replay_start_sums(struct replaying *g)
+{
+	if (!g->p->each || !g->p->sums || g->p->select)
+		return 0;
+	g->sums = replay_sums_new(sim_config_of(g->s), g->p->each, g->p->context);
+	g->missed = malloc(SIM_MISSED_MAX * sizeof(*g->missed));
+	return g->sums && g->missed ? 0 : -ENOMEM;
+}
+
 int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err *err)
 {
 	struct replaying g = {
@@ -167,7 +229,7 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 	struct progress progress;
 	uint64_t steps = 0;
 	struct mem_run run;
-	int ret = 0;
+	int ret = replay_start_sums(&g);
 
 	progress_start(&progress, "simulating", mem_reader_size(r));
 	while (ret == 0 && mem_reader_run(r, &run)) {
@@ -179,6 +241,10 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 		}
 	}
 	progress_end(&progress);
+	if (ret == 0 && g.sums)
+		ret = replay_sums_flush(g.sums);
+	replay_sums_free(g.sums);
+	free(g.missed);
 	if (ret == 0 && p->select && p->select->no_memory)
 		ret = -ENOMEM;
 	if (ret < 0 && !err->code)

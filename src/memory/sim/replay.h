@@ -29,6 +29,12 @@ struct replay {
 	/* Called in order for each access, and for each other record (then @out is NULL). */
 	int (*each)(void *context, const struct mem_record *rec, const struct sim_outcome *out);
 	void *context;
+	/*
+	 * @each only adds up: it may get one record, with the sum of their weights, for accesses
+	 * that have all fields but the times in common and only hit the first level.  No other
+	 * record is between them.
+	 */
+	bool sums;
 
 	/* Results. */
 	uint64_t accesses;       /* simulated; sampled ones count once */

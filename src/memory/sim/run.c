@@ -60,6 +60,7 @@ static int run_classify(struct sim *s, struct thread *t, const struct lru_run *x
 		class = classes_miss(c, SLOT_LINE(use), false);
 		if (class < 0)
 			return class;
+		x->uses[k][i] |= (uint64_t) class << 2;
 		t->level[k].by_class[class][use & USE_WRITE] += s->weight;
 	}
 	return 0;
@@ -105,26 +106,27 @@ static int run_start_notes(struct sim *s)
 	return 0;
 }
 
-static int run_simple(struct sim *s, struct thread *t, const struct mem_access *access, size_t nr)
+/* Simulate a chunk; *@x has the noted uses afterwards. */
+static int run_simple(struct sim *s, struct thread *t, const struct mem_access *access, size_t nr,
+		      struct lru_run *x)
 {
-	struct lru_run x = { .nr_levels = s->nr_levels,
-			     .ahead = s->nr_levels > 1 && s->missing,
-			     .notes = !s->config.no_classes };
-	int ret = x.notes ? run_start_notes(s) : 0;
+	int ret = x->notes ? run_start_notes(s) : 0;
 	uint32_t k;
 
+	x->nr_levels = s->nr_levels;
 	for (k = 0; k < s->nr_levels; k++) {
-		x.path[k] = t->core->path[k];
-		x.uses[k] = s->uses[k];
+		x->path[k] = t->core->path[k];
+		x->uses[k] = s->uses[k];
 	}
-	x.ahead = x.ahead && !x.path[1]->is_pool && x.path[1]->power_of_two;
+	x->ahead = s->nr_levels > 1 && s->missing && !x->path[1]->is_pool &&
+		   x->path[1]->power_of_two;
 	if (ret == 0)
-		s->path->run(&x, access, nr);
-	for (k = 0; ret == 0 && x.notes && k < s->nr_levels; k++)
-		ret = run_classify(s, t, &x, k);
-	run_count(s, t, &x);
+		s->path->run(x, access, nr);
+	for (k = 0; ret == 0 && !s->config.no_classes && k < s->nr_levels; k++)
+		ret = run_classify(s, t, x, k);
+	run_count(s, t, x);
 	/* Prefetching pays off if more than about 3 % of the accesses miss. */
-	s->missing = x.misses[0][0] + x.misses[0][1] > nr / 32;
+	s->missing = x->misses[0][0] + x->misses[0][1] > nr / 32;
 	return s->failed = ret;
 }
 
@@ -139,12 +141,120 @@ int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, siz
 	if (s->failed)
 		return s->failed;
 	if (is_simple(s, t->core->path[0])) {
-		for (i = 0; ret == 0 && i < nr; i += LRU_CHUNK)
-			ret = run_simple(s, t, access + i, nr - i < LRU_CHUNK ? nr - i : LRU_CHUNK);
+		for (i = 0; ret == 0 && i < nr; i += LRU_CHUNK) {
+			struct lru_run x = { .notes = !s->config.no_classes };
+
+			ret = run_simple(s, t, access + i, nr - i < LRU_CHUNK ? nr - i : LRU_CHUNK,
+					 &x);
+		}
 		return ret;
 	}
 	for (i = 0; ret == 0 && i < nr; i++)
 		ret = sim_access_of(s, t, access[i].address, access[i].size, access[i].is_write,
 				    NULL);
+	return ret;
+}
+
+/* ---- outcomes ------------------------------------------------------------------ */
+
+static struct sim_outcome *run_outcome(const struct sim *s, const struct mem_access *access,
+				       uint32_t index, struct sim_missed *list, size_t *nr_list)
+{
+	const struct mem_access *a = &access[index];
+	struct sim_missed *m = &list[*nr_list];
+	uint64_t last = a->address + a->size - 1;
+
+	if (*nr_list && m[-1].index == index)
+		return &m[-1].out;
+	++*nr_list;
+	memset(m, 0, sizeof(*m));
+	m->index = index;
+	m->out.lost_to = SIM_NOBODY;
+	m->out.first_line = a->address >> s->line_shift[0];
+	last = (last < a->address ? UINT64_MAX : last) >> s->line_shift[0];
+	m->out.nr_lines = (uint32_t)(last - m->out.first_line) + 1;
+	m->out.level[0].hits = (uint16_t)m->out.nr_lines;
+	return &m->out;
+}
+
+static void run_count_miss(const struct sim *s, struct sim_outcome *out, uint32_t k, uint64_t use)
+{
+	out->level[k].misses++;
+	if (!s->config.no_classes)
+		out->level[k].by_class[USE_CLASS(use)]++;
+}
+
+/* The outcomes of the misses that *@x noted. */
+static void run_tell(const struct sim *s, const struct lru_run *x, const struct mem_access *access,
+		     struct sim_missed *list, size_t *nr_list)
+{
+	uint32_t at[SIM_LEVELS_MAX] = { 0 }, i, k;
+
+	for (i = 0; i < x->nr_missed; i++) {
+		struct sim_outcome *out = run_outcome(s, access, x->missed[i], list, nr_list);
+		uint64_t use, bit;
+
+		while (!((use = x->uses[0][at[0]++]) & USE_MISS))
+			;
+		bit = UINT64_C(1) << (SLOT_LINE(use) - out->first_line);
+		out->missed_first |= bit;
+		out->level[0].hits--;
+		run_count_miss(s, out, 0, use);
+		for (k = 1; k < s->nr_levels; k++) {
+			use = x->uses[k][at[k]++];
+			if (!(use & USE_MISS)) {
+				out->level[k].hits++;
+				break;
+			}
+			run_count_miss(s, out, k, use);
+		}
+		out->served = (uint8_t)(k > out->served ? k : out->served);
+		if (k == s->nr_levels) {
+			out->missed_all |= bit;
+			out->fetched++;
+		}
+	}
+}
+
+static int run_generally(struct sim *s, struct thread *t, const struct mem_access *access,
+			 size_t nr, struct sim_missed *list, size_t *nr_list)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; ret == 0 && i < nr; i++) {
+		struct sim_missed *m = &list[*nr_list];
+
+		memset(m, 0, sizeof(*m));
+		m->index = (uint32_t)i;
+		m->out.lost_to = SIM_NOBODY;
+		ret = sim_access_of(s, t, access[i].address, access[i].size, access[i].is_write,
+				    &m->out);
+		*nr_list += m->out.served || m->out.invalidated || m->out.level[0].misses ||
+			    m->out.from_peer || m->out.fetched || m->out.tlb_misses[0];
+	}
+	return ret;
+}
+
+int sim_run_missed(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr,
+		   struct sim_missed *list, size_t *nr_list)
+{
+	struct thread *t = sim_thread_of(s, thread);
+	struct lru_run x = { .notes = true };
+	int ret;
+
+	*nr_list = 0;
+	if (!s->missed)
+		s->missed = malloc(LRU_USES * sizeof(*s->missed));
+	if (!t || !s->missed)
+		s->failed = -ENOMEM;
+	if (s->failed)
+		return s->failed;
+	if (!is_simple(s, t->core->path[0]))
+		return run_generally(s, t, access, nr, list, nr_list);
+	x.missed = s->missed;
+	ret = run_simple(s, t, access, nr, &x);
+	if (ret == 0)
+		run_tell(s, &x, access, list, nr_list);
 	return ret;
 }

@@ -70,6 +70,7 @@ void sim_free(struct sim *s)
 		}
 		free(s->list[i]);
 	}
+	free(s->missed);
 	for (i = 0; i < s->nr_threads; i++)
 		free(s->threads[i]);
 	free(s->threads);

@@ -162,6 +162,21 @@ int sim_access(struct sim *s, uint32_t thread, uint64_t address, uint32_t size, 
 /* The same for @nr accesses of one thread. */
 int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr);
 
+/* The outcome of an access that was not just a hit of the first level. */
+struct sim_missed {
+	uint32_t index; /* of the access */
+	struct sim_outcome out;
+};
+
+/*
+ * The same with outcomes, for at most SIM_MISSED_MAX accesses.  @list has room for @nr; *@nr_list
+ * are stored, in the order of the accesses.  An access that is not among them only hit lines of the
+ * first level, or is empty.
+ */
+#define SIM_MISSED_MAX 1024u
+int sim_run_missed(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr,
+		   struct sim_missed *list, size_t *nr_list);
+
 /*
  * For tests: the code that sim_run() uses for simple machines: "avx512", "avx2", "neon", "scalar";
  * NULL: the fastest.  -ENOTSUP: this host does not have it.  All have the same results.

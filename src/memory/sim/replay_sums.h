@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replay_sums.h - add up equal accesses that only hit the first level.
+ *
+ * Most accesses of a program hit, and repeat a recent access: same code, same address.  To count
+ * them one by one costs several times the simulation.  The first one is passed on at once, so that
+ * the order of first accesses stays; repetitions are passed on as one record with the sum of their
+ * weights, at the latest before the next record that is not an access.
+ */
+#ifndef MEMORY_SIM_REPLAY_SUMS_H
+#define MEMORY_SIM_REPLAY_SUMS_H
+
+#include "memory/sim/sim.h"
+
+typedef int (*replay_each_fn)(void *context, const struct mem_record *rec,
+			      const struct sim_outcome *out);
+
+struct replay_sums;
+
+/* NULL: no memory. */
+struct replay_sums *replay_sums_new(const struct sim_config *config, replay_each_fn each,
+				    void *context);
+
+/* Count an access.  Returns 0 or the error of @each. */
+int replay_sums_add(struct replay_sums *p, const struct mem_record *rec);
+
+/* Pass everything on.  Returns 0 or the error of @each. */
+int replay_sums_flush(struct replay_sums *p);
+
+/* Accepts NULL. */
+void replay_sums_free(struct replay_sums *p);
+
+#endif
