@@ -35,12 +35,13 @@ struct crt_state {
 	uint8_t rest[4096 - 16];
 };
 extern struct crt_state crt_state __attribute__((visibility("hidden")));
-#define CRT_ON UINT64_C(1)
+#define CRT_ON     UINT64_C(1)
+#define CRT_UNSEEN (~CRT_ON) /* crt_thread.seen: always use the slow path; no value of the word */
 
 /* Thread-local state of the recorder. */
 struct crt_thread {
 	uint64_t cur;    /* address of the next unit */
-	uint64_t seen;   /* crt_state.word at its last check; 0: always use the slow path */
+	uint64_t seen;   /* crt_state.word at its last check, with CRT_ON; or CRT_UNSEEN */
 	uint64_t order;  /* last order in its stream */
 	uint64_t ticket; /* of the annotation that it is recording; 0: none */
 	struct crw_slot *slot;
@@ -85,7 +86,14 @@ static inline uint64_t crt_reserve(uint64_t n)
 static inline void crt_fill(uint64_t at, uint64_t w0, uint64_t w1)
 {
 	struct crw_unit *unit = (struct crw_unit *)at; /* NOLINT(performance-no-int-to-ptr) */
+	/*
+	 * The mark is read from the unit's own chunk: a signal handler may have begun another one
+	 * since the unit was reserved.
+	 */
+	const struct crw_chunk_head *head =
+		(const struct crw_chunk_head *)(at & ~(uint64_t)(CRW_CHUNK_SIZE - 1));
 
+	w1 |= head->round;
 	__atomic_store_n(&unit->w0, w0, __ATOMIC_RELAXED);
 	/*
 	 * (mem-M) pairs with the membarrier in inprocess_writer_settle().  A compiler barrier is
@@ -95,35 +103,38 @@ static inline void crt_fill(uint64_t at, uint64_t w0, uint64_t w1)
 	__atomic_store_n(&unit->w1, w1, __ATOMIC_RELAXED);
 }
 
-/* Record one access; @word has CRT_ON set. */
-static inline __attribute__((always_inline)) void crt_record(uint64_t address, unsigned code,
-							     uint64_t pc, uint64_t word)
+/* Record one access of a thread that is up to date. */
+static inline __attribute__((always_inline)) void crt_record(uint64_t address, uint64_t w1)
 {
-	uint64_t w1 = (uint64_t)code << 56 | pc, at;
+	uint64_t at = crt_reserve(CRW_UNIT);
 
-	if (__builtin_expect(word != crt_self.seen, 0)) {
-		crt_slow(address, w1);
-		return;
-	}
-	at = crt_reserve(CRW_UNIT);
 	if (__builtin_expect((at & CRT_OVER) != 0, 0)) {
 		crt_slow(address, w1);
 		return;
 	}
+#ifdef __x86_64__
+	/* The next units are likely in the cache of the consumer. */
+	__asm__ volatile("prefetchw 1024(%0)" : : "r"(at));
+#endif
 	crt_fill(at, address, w1);
 }
 
 /*
- * Record one access if recording is on.  A macro, so that @pc is not read before that is known;
- * laid out for a program that is not traced: one load, one branch not taken.
+ * Record one access if recording is on.  A macro, so that @pc is not read before that is known.
+ * One comparison shows that recording is on and that the thread is up to date.  Laid out for a
+ * program that is not traced: two branches that are not taken.
  */
 #define crt_access(address, code, pc)                                                   \
 	do {                                                                            \
 		uint64_t crt_word = __atomic_load_n(&crt_state.word, __ATOMIC_RELAXED); \
                                                                                         \
-		if (__builtin_expect(!(crt_word & CRT_ON), 1))                          \
+		if (__builtin_expect(crt_word != crt_self.seen, 1)) {                   \
+			if (__builtin_expect(!(crt_word & CRT_ON), 1))                  \
+				break;                                                  \
+			crt_slow(address, (uint64_t)(code) << 56 | (pc));               \
 			break;                                                          \
-		crt_record(address, code, pc, crt_word);                                \
+		}                                                                       \
+		crt_record(address, (uint64_t)(code) << 56 | (pc));                     \
 	} while (0)
 
 /* Record a range of any size.  The top byte of @pc is ignored; @flags as in CRW_EXTENT. */

@@ -17,7 +17,10 @@
 #include "trace_session.h"
 #include "sys.h"
 
-__thread struct crt_thread crt_self __attribute__((visibility("hidden"))) = { .cur = CRT_OVER };
+__thread struct crt_thread crt_self __attribute__((visibility("hidden"))) = {
+	.cur = CRT_OVER,
+	.seen = CRT_UNSEEN,
+};
 
 /* Ready chunks before a sleeping consumer is woken: one block, or half a ring. */
 #define BATCH            16u
@@ -214,12 +217,18 @@ static void begin_chunk(struct crt_thread *t)
 	uint8_t *chunk = t->ring + (t->number & (r->nr_chunks - 1)) * r->chunk_size;
 	struct crw_chunk_head *head = (struct crw_chunk_head *)chunk;
 
-	__builtin_memset(chunk, 0, r->chunk_size / 2);
+	if (t->number < r->nr_chunks || !crt_session.rounds)
+		__builtin_memset(chunk, 0, r->chunk_size / 2);
+	head->round = crt_session.rounds ? CRW_ROUND_OF(t->number / r->nr_chunks) : 0;
+	/* (mem-M) pairs with the membarrier in inprocess_writer_settle(): the mark, then `number`.
+	 */
+	__atomic_signal_fence(__ATOMIC_RELEASE);
 	head->number = t->number;
 	head->order = t->order = order_now(t);
 	head->time_ns = crt_now();
 	head->serial = crt_session.serial;
 	head->thread = t->slot->thread;
+	head->weight_256 = 0;
 	if (crt_session.options.lines)
 		head->weight_256 = crt_session.options.lines * 256;
 	else if (crt_session.options.period)
@@ -520,7 +529,7 @@ bool crt_put(const struct crw_unit *units, uint32_t nr)
 	crt_fill(at, units[0].w0, units[0].w1); /* last: it makes the units a record */
 	if (t->ticket) /* later tickets of other threads are noticed at the next access */
 		t->order = t->ticket;
-	else if (!crt_session.guarded)
+	else if (!crt_session.guarded && (word & CRT_ON))
 		t->seen = word;
 	return true;
 }
@@ -609,6 +618,7 @@ void crt_thread_forget(void)
 
 	__builtin_memset(t, 0, sizeof(*t));
 	t->cur = CRT_OVER;
+	t->seen = CRT_UNSEEN;
 	t->running = running;
 	t->running_id = id;
 	t->stamp_due = running != NULL;

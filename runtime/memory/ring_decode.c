@@ -115,6 +115,14 @@ static uint32_t ring_decode_clip(uint64_t v)
 static bool ring_decode_stamp(struct crw_feed *f, struct cray_pack *p, uint64_t order,
 			      uint64_t time_ns);
 
+/* The time whose low bits are those of @w1, after the last one of this thread. */
+static uint64_t ring_decode_time(const struct crw_feed *f, uint64_t w1)
+{
+	uint64_t more = (w1 - f->time_ns) & CRW_LOW;
+
+	return more > CRW_LOW / 2 ? f->time_ns : f->time_ns + more;
+}
+
 /* The thread runs another coroutine.  False: the packer is full. */
 static bool ring_decode_coroutine(struct crw_feed *f, struct cray_pack *p, uint64_t id,
 				  uint64_t time_ns, const uint8_t *bytes, uint32_t size)
@@ -210,7 +218,7 @@ static uint32_t long_one(struct crw_feed *f, struct cray_pack *p, const struct c
 	case CRW_CORO:
 		if (size < 8)
 			return ~0u;
-		if (!ring_decode_coroutine(f, p, u.w0, pc, bytes, size))
+		if (!ring_decode_coroutine(f, p, u.w0, ring_decode_time(f, u.w1), bytes, size))
 			return 0;
 		break;
 	case CRW_CALLS:
@@ -311,7 +319,7 @@ static uint32_t ring_decode_closer(struct crw_feed *f, struct cray_pack *p,
 	case CRW_PAD:
 		return 1;
 	case CRW_STAMP:
-		return ring_decode_stamp(f, p, u.w0, u.w1 & CRW_LOW);
+		return ring_decode_stamp(f, p, u.w0, ring_decode_time(f, u.w1));
 	case CRW_GAP:
 		return ring_decode_gap(f, p, ring_decode_clip(u.w1 & CRW_LOW), u.w0);
 	case CRW_WEIGHT:

@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE 4096u
+#define PAGE        4096u
+#define AHEAD_UNITS 128u /* fetched from the cache of the writer meanwhile */
 
 static uint64_t ring_read_round_up(uint64_t n)
 {
@@ -59,7 +60,7 @@ static bool ring_read_geometry(const struct crw_geometry *g, struct crw_header *
 	h->on_full = g->on_full;
 	h->consumer_pid = g->consumer_pid;
 	h->start_ns = g->start_ns;
-	h->features = CRW_FEATURE_CORO | CRW_FEATURE_HEAP | CRW_FEATURE_CALL;
+	h->features = CRW_FEATURE_CORO | CRW_FEATURE_HEAP | CRW_FEATURE_CALL | CRW_FEATURE_ROUNDS;
 	h->wants = g->wants;
 	ring_read_places(h);
 	return true;
@@ -161,8 +162,20 @@ static bool chunk_begin(const struct crw_region *r, const struct crw_slot_view *
 			struct crw_cursor *c, struct crw_taken *out)
 {
 	__builtin_memcpy(&out->head, chunk_of(r, view->index, c->taken), sizeof(out->head));
+	c->round = out->head.round & CRW_ROUND;
 	return out->head.number == c->taken && out->head.serial == view->serial &&
 	       out->head.thread == view->thread;
+}
+
+/*
+ * True if a quarter of the ring is free.  A thread that is woken for each chunk sleeps again after
+ * a few microseconds.  It looks for room now and then by itself, see wait_for_room().
+ */
+static bool ring_read_is_roomy(const struct crw_region *r, const struct crw_slot *s, uint64_t taken)
+{
+	uint64_t ready = __atomic_load_n(&s->sealed, __ATOMIC_RELAXED) - taken;
+
+	return ready <= r->nr_chunks - r->nr_chunks / 4;
 }
 
 void crw_publish(const struct crw_region *r, uint32_t slot, const struct crw_cursor *c)
@@ -179,7 +192,7 @@ void crw_publish(const struct crw_region *r, uint32_t slot, const struct crw_cur
 	 * of `taken`.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&s->waiting, __ATOMIC_RELAXED)) {
+	if (__atomic_load_n(&s->waiting, __ATOMIC_RELAXED) && ring_read_is_roomy(r, s, c->taken)) {
 		__atomic_fetch_add(&s->room, 1, __ATOMIC_RELAXED);
 		syscall(SYS_futex, &s->room, FUTEX_WAKE, 1, NULL, NULL, 0);
 	}
@@ -195,29 +208,40 @@ static void chunk_end(const struct crw_region *r, uint32_t slot, struct crw_curs
 		crw_publish(r, slot, c);
 }
 
-/* True if a unit is filled. */
-static inline bool ring_read_has(const struct crw_unit *u)
+/* True if a unit is filled.  @mask: CRW_ROUND, or 0 for a chunk without marks. */
+static inline bool ring_read_has(const struct crw_unit *u, uint64_t round, uint64_t mask)
 {
-	return __atomic_load_n(&u->w1, __ATOMIC_RELAXED) != 0;
+	uint64_t w1 = __atomic_load_n(&u->w1, __ATOMIC_RELAXED);
+
+	return (w1 != 0) & (((w1 ^ round) & mask) == 0);
 }
 
 /* Number of consecutive filled units from @from on, at most @max. */
-static uint32_t ring_read_is_full(const struct crw_unit *from, uint32_t max)
+static uint32_t ring_read_is_full(const struct crw_unit *from, uint32_t max, uint64_t round)
 {
+	uint64_t mask = round ? CRW_ROUND : 0;
 	uint32_t n = 0;
 
-	while (n + 4 <= max && ring_read_has(&from[n]) & ring_read_has(&from[n + 1]) &
-				       ring_read_has(&from[n + 2]) & ring_read_has(&from[n + 3]))
-		n += 4;
-	while (n < max && ring_read_has(&from[n]))
+	for (; n + 4 <= max; n += 4) { /* a cache line */
+		__builtin_prefetch(&from[n + AHEAD_UNITS]);
+		if (!(ring_read_has(&from[n], round, mask) &
+		      ring_read_has(&from[n + 1], round, mask) &
+		      ring_read_has(&from[n + 2], round, mask) &
+		      ring_read_has(&from[n + 3], round, mask)))
+			break;
+	}
+	while (n < max && ring_read_has(&from[n], round, mask))
 		n++;
 	return n;
 }
 
 /* Skip unfilled units from @offset on; returns @units if no filled unit follows. */
-static uint32_t past_hole(const struct crw_unit *all, uint32_t offset, uint32_t units)
+static uint32_t past_hole(const struct crw_unit *all, uint32_t offset, uint32_t units,
+			  uint64_t round)
 {
-	while (offset < units && __atomic_load_n(&all[offset].w1, __ATOMIC_RELAXED) == 0)
+	uint64_t mask = round ? CRW_ROUND : 0;
+
+	while (offset < units && !ring_read_has(&all[offset], round, mask))
 		offset++;
 	return offset;
 }
@@ -230,11 +254,11 @@ static uint32_t ring_read_look_into(const struct crw_region *r, const struct crw
 	const struct crw_unit *all = (const struct crw_unit *)(chunk_of(r, view->index, c->taken) +
 							       sizeof(struct crw_chunk_head));
 	uint32_t units = CRW_UNITS(r->chunk_size);
-	uint32_t nr = ring_read_is_full(all + c->offset,
-					units - c->offset < max ? units - c->offset : max);
+	uint32_t nr = ring_read_is_full(
+		all + c->offset, units - c->offset < max ? units - c->offset : max, c->round);
 
 	if (nr == 0 && skip) {
-		uint32_t next = past_hole(all, c->offset, units);
+		uint32_t next = past_hole(all, c->offset, units, c->round);
 
 		/* In an unsealed chunk, the units after the last filled one are not a hole. */
 		if (!open || next < units) {
@@ -242,7 +266,7 @@ static uint32_t ring_read_look_into(const struct crw_region *r, const struct crw
 			c->offset = next;
 		}
 		nr = ring_read_is_full(all + c->offset,
-				       units - c->offset < max ? units - c->offset : max);
+				       units - c->offset < max ? units - c->offset : max, c->round);
 	}
 	*end = c->offset == units;
 	out->units = all + c->offset;

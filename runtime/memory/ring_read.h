@@ -80,6 +80,7 @@ struct crw_cursor {
 	uint32_t begun;  /* 1: the head of the current chunk was read */
 	uint32_t hold;   /* set by the caller, 1: only crw_publish() returns chunks */
 	uint32_t reserved;
+	uint64_t round;  /* of the current chunk, from its head */
 	uint64_t holes;  /* units skipped because they were never filled */
 	uint64_t broken; /* corrupt chunk heads and ring counters */
 };

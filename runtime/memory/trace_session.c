@@ -174,6 +174,7 @@ static void session_begin(bool child)
 		  !(s->region.header->wants & CRW_WANT_NO_HEAP);
 	s->calls = (s->options.stacks || (s->region.header->wants & CRW_WANT_CALLS)) &&
 		   (s->region.header->features & CRW_FEATURE_CALL) != 0;
+	s->rounds = (s->region.header->features & CRW_FEATURE_ROUNDS) != 0;
 	if (!trace_session_enter())
 		return;
 	__atomic_store_n(&crt_state.session, 1, __ATOMIC_RELAXED);

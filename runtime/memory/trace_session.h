@@ -28,6 +28,7 @@ struct crt_session {
 	uint32_t coroutines;  /* 1: the consumer knows CRW_CORO */
 	uint32_t heap;        /* 1: blocks of the heap are recorded */
 	uint32_t calls;       /* 1: function entries and exits are recorded */
+	uint32_t rounds;      /* 1: it knows marks of rounds */
 	uint64_t live_size;   /* bytes mapped at region.base */
 	char live_path[128];  /* the region's file if this process created it; else empty */
 };

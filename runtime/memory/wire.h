@@ -21,8 +21,12 @@
  * the region at such a multiple too.
  *
  * Units.  Word 1 of a unit has its code in the top byte, and is stored after word 0: a unit whose
- * word 1 is 0 was never filled.  Chunks are zeroed before use, so the records of a killed program
- * end where the zeros begin.  A thread reserves units before it fills them; a signal handler that
+ * word 1 is 0 was never filled.  A thread zeroes the chunks of its ring before their first use.
+ * Each unit has the mark of its round through the ring (CRW_ROUND), and the head of the chunk has
+ * it too: a unit with another mark is from an earlier round, and not filled in this one.  So chunks
+ * are not zeroed again, and the records of a killed program end where the mark ends.  Programs of
+ * older builds have no marks and zero every chunk; new ones do so for consumers that do not have
+ * CRW_FEATURE_ROUNDS.  A thread reserves units before it fills them; a signal handler that
  * runs between the two steps reserves later units, fills them and may even seal the chunk.  This
  * leaves a *hole* in a sealed chunk, which the thread fills after the handler returns, so the
  * consumer waits there.  If the thread has ended, or half a ring was sealed since (the handler
@@ -92,9 +96,10 @@
 enum { CRW_BLOCK = 0, CRW_DROP = 1 }; /* crw_header.on_full */
 
 /* crw_header.features */
-#define CRW_FEATURE_CORO 1u /* CRW_CORO units */
-#define CRW_FEATURE_HEAP 2u /* CRW_ALLOC, CRW_RELEASE, CRW_STACK units */
-#define CRW_FEATURE_CALL 4u /* CRW_ENTER, CRW_LEAVE, CRW_CALLS units */
+#define CRW_FEATURE_CORO   1u /* CRW_CORO units */
+#define CRW_FEATURE_HEAP   2u /* CRW_ALLOC, CRW_RELEASE, CRW_STACK units */
+#define CRW_FEATURE_CALL   4u /* CRW_ENTER, CRW_LEAVE, CRW_CALLS units */
+#define CRW_FEATURE_ROUNDS 8u /* marks of rounds in units */
 
 /* crw_header.wants */
 #define CRW_WANT_CALLS   1u /* record function entries and exits */
@@ -182,20 +187,23 @@ struct crw_chunk_head {
 	uint64_t serial;     /* of the process */
 	uint64_t thread;     /* in that process */
 	uint64_t weight_256; /* weight of its accesses, in 1/256; 0: 256 */
-	uint64_t reserved[2];
+	uint64_t round;      /* CRW_ROUND of its units; 0: they have none */
+	uint64_t reserved;
 };
 
 struct crw_unit {
 	uint64_t w0;
-	uint64_t w1; /* code in the top byte, value below; 0: not filled */
+	uint64_t w1; /* code in the top byte, mark of the round, value; 0: not filled */
 };
 
-#define CRW_LOW           UINT64_C(0x00ffffffffffffff)
+#define CRW_LOW           UINT64_C(0x001fffffffffffff)
+#define CRW_ROUND         UINT64_C(0x00e0000000000000)
+#define CRW_ROUND_OF(n)   ((1 + (uint64_t)(n) % 7) << 53) /* of round n through the ring */
 #define CRW_CODE(w1)      ((unsigned)((w1) >> 56))
 #define CRW_W1(code, low) ((uint64_t)(code) << 56 | ((uint64_t)(low)&CRW_LOW))
 
 /*
- * Accesses: w0 is the address, the low 56 bits of w1 are the return address of the callback
+ * Accesses: w0 is the address, the low 53 bits of w1 are the return address of the callback
  * (never 0).  The code has the size in the low three bits, and flags.
  */
 enum {
@@ -209,6 +217,8 @@ enum {
 	CRW_IS_VOLATILE = 0x40,
 	CRW_IS_COMPOUND = 0x80, /* a read, then a write: two records; IS_WRITE is not set */
 };
+
+/* A time in a unit is its low 53 bits: it is at most 104 days after the start of the chunk. */
 
 /* Control units: the code is kind << 3 | 7.  "P" is a payload: DATA units after the header unit. */
 #define CRW_CTL(kind) ((unsigned)(kind) << 3 | CRW_CONTROL)

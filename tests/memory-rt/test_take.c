@@ -144,6 +144,49 @@ static void the_dead_leave_what_they_filled(void)
 	CHECK_EQ(take_all(NULL, true), 1);
 }
 
+/* As fill_chunk(), with the mark of the round, over the units of the round before. */
+static struct crw_unit *fill_marked(uint64_t number, uint32_t nr)
+{
+	uint8_t *chunk = region.rings + number % CHUNKS * CHUNK;
+	struct crw_chunk_head *head = (struct crw_chunk_head *)chunk;
+	struct crw_unit *u = (struct crw_unit *)(chunk + sizeof(*head));
+	uint64_t round = CRW_ROUND_OF(number / CHUNKS);
+	uint32_t i;
+
+	*head = (struct crw_chunk_head){
+		.number = number, .serial = 7, .thread = 1, .order = number, .round = round
+	};
+	for (i = 0; i < nr; i++)
+		u[i] = (struct crw_unit){ number * 1000 + i, CRW_W1(0, 1) | round };
+	return u;
+}
+
+static void units_of_an_earlier_round_are_not_filled(void)
+{
+	struct crw_unit *u;
+	uint64_t k, next;
+
+	fresh();
+	for (k = 0; k < 20 * CHUNKS; k++) {
+		fill_marked(k, CRW_UNITS(CHUNK));
+		slot->sealed = k + 1;
+		next = k * 1000;
+		CHECK_EQ(take_all(&next, false), CRW_UNITS(CHUNK));
+	}
+	/* A hole has the unit of the round before. */
+	u = fill_marked(k, CRW_UNITS(CHUNK));
+	u[10].w1 = CRW_W1(0, 1) | CRW_ROUND_OF(k / CHUNKS - 1);
+	slot->sealed = k + 1;
+	CHECK_EQ(take_all(NULL, false), 10);
+	u[10].w1 = CRW_W1(0, 1) | CRW_ROUND_OF(k / CHUNKS);
+	CHECK_EQ(take_all(NULL, false), CRW_UNITS(CHUNK) - 10);
+	/* Killed in its open chunk, behind which the units of the round before are. */
+	fill_marked(k + 1, 20);
+	CHECK_EQ(take_all(NULL, true), 20);
+	CHECK_EQ(take_all(NULL, true), 0);
+	CHECK_EQ(cursor.broken + cursor.holes, 0);
+}
+
 /* ---- a thread that runs ---------------------------------------------------- */
 
 static bool settles;
@@ -333,6 +376,7 @@ int main(void)
 	RUN(sealed_chunks_come_in_order);
 	RUN(a_hole_is_waited_for_and_then_skipped);
 	RUN(the_dead_leave_what_they_filled);
+	RUN(units_of_an_earlier_round_are_not_filled);
 	RUN(the_open_chunk_of_a_running_thread_is_read_only_if_settled);
 	RUN(impossible_regions_are_refused);
 	RUN(whatever_a_program_writes_the_consumer_goes_on);
