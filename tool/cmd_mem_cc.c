@@ -23,6 +23,7 @@ struct compiler_run {
 	const struct command *cmd;
 	bool cxx;
 	bool show; /* print the command without running it */
+	struct words only;
 	char compiler[PATH_MAX];
 	char libdir[PATH_MAX];
 	char includedir[PATH_MAX];
@@ -195,7 +196,9 @@ static int compiler_make_plan(const struct compiler_run *r, int argc, char **arg
 	struct wrap_setup setup = { .compiler = r->compiler,
 				    .family = compiler_family(r->compiler),
 				    .libdir = r->libdir,
-				    .includedir = r->includedir[0] ? r->includedir : NULL };
+				    .includedir = r->includedir[0] ? r->includedir : NULL,
+				    .only = r->only.word,
+				    .nr_only = r->only.nr };
 	struct wrap_plan plan;
 	struct err err = { 0 };
 	int rc;
@@ -222,6 +225,10 @@ static int compiler_start(const struct command *cmd, bool cxx, int argc, char **
 	for (i = 1; i < argc; i++) {
 		if (!strncmp(argv[i], "--compiler=", 11))
 			chosen = argv[i] + 11;
+		else if (!strncmp(argv[i], "--only=", 7))
+			words_add(&r->only, argv[i] + 7);
+		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
+			words_add(&r->only, argv[++i]);
 		else if (!strcmp(argv[i], "--show"))
 			r->show = true;
 		else
@@ -235,6 +242,7 @@ static int compiler_start(const struct command *cmd, bool cxx, int argc, char **
 	} else {
 		rc = compiler_make_plan(r, argc - i, argv + i);
 	}
+	words_release(&r->only);
 	free(r);
 	return rc;
 }
@@ -244,6 +252,9 @@ static const struct opt options[] = {
 	{ .name = "compiler",
 	  .arg = "NAME",
 	  .help = "compiler to use; must come first (default cc or c++)" },
+	{ .name = "only",
+	  .arg = "GLOB",
+	  .help = "instrument these sources only; may be repeated; must come first" },
 	{ .name = "show", .help = "print the command only; must come first" },
 	{ .name = NULL },
 };

@@ -171,6 +171,23 @@ def accesses_by_vectors_are_recorded_or_it_is_said_that_they_are_not(dir, cc, _c
     equal("vectors of 32 and 64 bytes" in r.stderr and "wide.c" in r.stderr, cc.startswith("clang"), f"messages: {r.stderr}")
 
 
+@each_compiler
+def only_some_sources_are_instrumented(dir, cc, _cxx):
+    sources(dir)
+    os.makedirs(os.path.join(dir, "lib"), exist_ok=True)
+    shutil.copy(os.path.join(dir, "one.c"), os.path.join(dir, "lib", "one.c"))
+    for globs, wanted in ((("main.c",), 0), (("one.*",), 1000), (("main.c", "lib/*"), 1000), (("lib/one.c",), 1000)):
+        only = [word for glob in globs for word in ("--only", glob)]
+        for source in ("lib/one.c", "main.c"):
+            equal(mem(cc, *only, "-c", source, "-o", os.path.basename(source) + ".o", cwd=dir).stderr, "", "messages")
+        mem(cc, f"--only={globs[0]}", "one.c.o", "main.c.o", "-o", "app", cwd=dir)
+        traces(os.path.join(dir, "app"), dir, wanted)
+    # One command cannot treat its sources differently.
+    r = mem(cc, "--only=one.c", "lib/one.c", "main.c", "-o", "app", cwd=dir)
+    contains(r.stderr, "all of them are instrumented")
+    traces(os.path.join(dir, "app"), dir)
+
+
 @test
 def a_compiler_that_is_not_there_is_said(dir):
     r = mem("no-such-compiler", "-c", "one.c", cwd=dir, status=1)

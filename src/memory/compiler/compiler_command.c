@@ -9,6 +9,7 @@
 #include "compiler_command.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct command_facts {
 	struct words in;      /* the command, with the words of response files */
 	const char *language; /* of the inputs that would follow: -x; NULL: by their names */
 	size_t nr_inputs, nr_sources;
+	size_t nr_wanted; /* sources that --only names */
 	bool links, asks; /* neither: it compiles only */
 	bool shared, is_static, relocatable, no_lib, lto;
 	bool thread;         /* -fsanitize=thread was given */
@@ -80,6 +82,29 @@ static bool is_source(const char *word)
 	return dot && (!slash || dot > slash) && wrap_one_of(dot + 1, sources);
 }
 
+/* True if --only names the source @path: the path as given, its end after a '/', or its name. */
+static bool wrap_is_wanted(const struct wrap_setup *setup, const char *path)
+{
+	const char *end;
+	size_t i;
+
+	for (i = 0; i < setup->nr_only; i++) {
+		for (end = path; end; end = strchr(end, '/') ? strchr(end, '/') + 1 : NULL) {
+			if (fnmatch(setup->only[i], end, 0) == 0)
+				return true;
+		}
+	}
+	return setup->nr_only == 0;
+}
+
+static void wrap_note_source(struct command_facts *f, const char *path)
+{
+	f->nr_sources++;
+	f->nr_wanted += wrap_is_wanted(f->setup, path);
+	if (!f->wide && f->setup->family == WRAP_CLANG && source_has_wide_vectors(path))
+		f->wide = path;
+}
+
 static void wrap_note_option(struct command_facts *f, const char *w)
 {
 	f->links = f->links && !wrap_one_of(w, without_link);
@@ -115,10 +140,8 @@ static size_t wrap_note_word(struct command_facts *f, size_t i)
 		return i + 1;
 	}
 	f->nr_inputs++;
-	f->nr_sources += f->language || is_source(w);
-	if (!f->wide && f->setup->family == WRAP_CLANG && (f->language || is_source(w)) &&
-	    source_has_wide_vectors(w))
-		f->wide = w;
+	if (f->language || is_source(w))
+		wrap_note_source(f, w);
 	return i + 1;
 }
 
@@ -257,9 +280,21 @@ static void link_remarks(const struct command_facts *s, struct words *remarks)
 			  "it, and a trace that the program writes alone is not compressed");
 }
 
+static void compile_remarks(const struct command_facts *s, struct words *remarks)
+{
+	if (s->nr_wanted && s->nr_wanted < s->nr_sources)
+		words_add(remarks, "--only names some of the sources of one command: all of them "
+				   "are instrumented");
+	if (s->wide && s->nr_wanted)
+		words_join(remarks,
+			   "clang does not report accesses of vectors of 32 and 64 bytes, which "
+			   "gcc does: they are missing in the trace of ",
+			   s->wide);
+}
+
 static void wrap_add_words(const struct command_facts *s, struct words *out)
 {
-	if (!s->links || s->nr_sources)
+	if (s->nr_wanted || (!s->links && !s->nr_sources))
 		wrap_instrument(s, out);
 	/* With LTO, gcc compiles again when it links, without the instrumentation. */
 	if (s->setup->family == WRAP_GCC)
@@ -284,12 +319,8 @@ int wrap_make(const struct wrap_setup *setup, char *const *args, size_t nr, stru
 			wrap_add_words(&s, &plan->command);
 		if (!s.asks && s.links)
 			link_remarks(&s, &plan->remarks);
-		if (!s.asks && s.wide)
-			words_join(&plan->remarks,
-				   "clang does not report accesses of vectors of 32 and 64 bytes, "
-				   "which "
-				   "gcc does: they are missing in the trace of ",
-				   s.wide);
+		if (!s.asks)
+			compile_remarks(&s, &plan->remarks);
 		if (plan->command.failed || plan->remarks.failed)
 			rc = err_set(err, -ENOMEM, "no memory");
 	}

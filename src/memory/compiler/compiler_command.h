@@ -20,6 +20,8 @@ struct wrap_setup {
 	enum wrap_family family;
 	const char *libdir;     /* directory of libcacheray and cacheray.specs */
 	const char *includedir; /* directory of cacheray.h; NULL: a default include directory */
+	char *const *only;      /* globs of the sources to instrument; none: all sources */
+	size_t nr_only;
 };
 
 struct wrap_plan {
