@@ -22,6 +22,7 @@ static const struct command *const mem_commands[] = {
 	&command_mem_html,
 	&command_mem_convert,
 	&command_mem_recover,
+	&command_mem_ctl,
 	NULL,
 };
 

@@ -13,6 +13,7 @@
 #include "memory/format/mem_reader.h"
 
 extern const struct command command_mem_run;
+extern const struct command command_mem_ctl;
 extern const struct command command_mem_cc;
 extern const struct command command_mem_cxx;
 extern const struct command command_mem_check;

@@ -176,6 +176,8 @@ static const char *options_set(struct crt_options *o, const char *key, const cha
 		return options_flag(value, &o->heap) ? NULL : "0 or 1";
 	if (crt_equal(key, "stacks"))
 		return options_flag(value, &o->stacks) ? NULL : "0 or 1";
+	if (crt_equal(key, "control"))
+		return options_flag(value, &o->control) ? NULL : "0 or 1";
 	if (crt_equal(key, "onfull"))
 		return on_full(o, value) ? NULL : "block or drop";
 	if (crt_equal(key, "maxsize"))
@@ -194,8 +196,8 @@ static const char *options_set(struct crt_options *o, const char *key, const cha
 		return options_buffer(o, value) ? NULL : "256K to 4G";
 	if (crt_equal(key, "level"))
 		return options_level(o, value) ? NULL : "0 (not compressed) to 19";
-	return "one of tracefile, enabled, start, heap, stacks, onfull, maxsize, ring, sample, "
-	       "region, buffer, level";
+	return "one of tracefile, enabled, start, heap, stacks, control, onfull, maxsize, ring, "
+	       "sample, region, buffer, level";
 }
 
 static bool options_item(struct crt_options *o, const char *text, size_t n)

@@ -17,6 +17,7 @@ struct crt_options {
 	char tracefile[CRT_PATH_MAX]; /* %p is the pid, %% a percent sign */
 	bool enabled;                 /* 0: no session until cacheray_start() is called */
 	bool start;                   /* 0: no accesses are recorded before cacheray_start() */
+	bool control;                 /* a thread serves requests of `mem ctl` */
 	bool drop;              /* on a full buffer, lose accesses (counted) instead of waiting */
 	int level;              /* zstd level; 0: no compression */
 	uint64_t max_size;      /* bytes of the file; 0: no limit */

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control_thread.h"
 #include "inprocess_writer.h"
 #include "corotracer/cacheray.h"
 #include "sys.h"
@@ -148,6 +149,7 @@ static bool trace_session_enter(void)
 	p->start_ns = crt_now();
 	p->line_size = line > 0 ? (uint32_t)line : 64;
 	p->lost = 0;
+	p->control = p->request = p->served = 0;
 	/* (mem-F) pairs with the acquire of the consumer. */
 	__atomic_store_n(&p->state, CRW_LIVE, __ATOMIC_RELEASE);
 	return true;
@@ -181,6 +183,7 @@ static void session_begin(bool child)
 	crt_tell_facts();
 	crt_tell_modules();
 	crt_switch(s->options.start);
+	crt_control_begin();
 }
 
 /* Runs in a child of fork, whose thread still refers to the parent's ring. */

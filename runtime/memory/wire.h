@@ -35,7 +35,8 @@
  * Writers
  *	header     the consumer, before the magic; then `asleep`, `closed`, `heartbeat` and `freed`;
  *	           programs: `bell`, `next_process`, `refused` and `seekers`
- *	process    the program: free -> making -> live, and `lost`; the consumer: live -> free
+ *	process    the program: free -> making -> live, `lost`, `control` and `served`; the
+ *	           consumer: live -> free; tools: `request` and `text`, with a lock on the file
  *	slot       its thread: all but `taken` and `room`; the consumer: these, and ended -> free
  *	chunks     only the thread: numbers from `sealed` up to `taken` + nr_chunks
  *
@@ -48,6 +49,7 @@
  *	(mem-F) the fields of a process, then `state`| `state`, then the fields
  *	(mem-G) the header, then `magic`             | `magic`, then the header
  *	(mem-H) ring drained, then `state` = free    | claim by compare-and-swap
+ *	(mem-N) `text`, then `request`               | `request`, then the text; `served` back
  * Except for the fences, the left side is a release and the right side an acquire.
  *
  * Trust.  Programs may write anything anywhere at any time.  The consumer reads each word once,
@@ -140,6 +142,11 @@ enum crw_closed { CRW_OPEN = 0, CRW_CLOSED_CAP = 1, CRW_CLOSED_DISK = 2, CRW_CLO
 
 enum crw_state { CRW_FREE = 0, CRW_MAKING = 1, CRW_LIVE = 2, CRW_ENDED = 3 };
 
+/* Requests of `mem ctl`. */
+enum crw_request { CRW_REQUEST_START = 1, CRW_REQUEST_STOP = 2, CRW_REQUEST_MARK = 3 };
+#define CRW_REQUESTS 4u
+#define CRW_MARK_MAX 48u
+
 /* A process that writes or has written; 128 bytes. */
 struct crw_process {
 	uint32_t state;     /* [shared] enum crw_state: free, making or live (mem-F) */
@@ -150,7 +157,13 @@ struct crw_process {
 	uint32_t ppid;      /* parent's pid */
 	uint32_t line_size; /* bytes of a cache line */
 	uint64_t lost;      /* [shared] accesses of threads without a slot; in no unit */
-	uint8_t reserved[80];
+	uint32_t control;   /* [shared] 1: it serves requests */
+	uint32_t request;   /* [shared] tools: futex; enum crw_request plus CRW_REQUESTS x count
+			       (mem-N) */
+	uint32_t served;    /* [shared] futex: the last request that was served (mem-N) */
+	uint32_t reserved0;
+	char text[CRW_MARK_MAX]; /* [shared] tools: of a mark; may lack a NUL */
+	uint8_t reserved[16];
 };
 
 /* A thread that writes or has written; 256 bytes: two lines per side. */
@@ -287,6 +300,8 @@ CRW_FIELD(crw_header, seekers, 164, 4);
 CRW_SIZE(crw_process, 128);
 CRW_FIELD(crw_process, serial, 8, 8);
 CRW_FIELD(crw_process, parent, 16, 8);
+CRW_FIELD(crw_process, request, 52, 4);
+CRW_FIELD(crw_process, text, 64, 48);
 CRW_SIZE(crw_slot, 256);
 CRW_FIELD(crw_slot, serial, 8, 8);
 CRW_FIELD(crw_slot, thread, 16, 8);
