@@ -81,11 +81,33 @@ static bool is_told(uint64_t start)
 	return false;
 }
 
+/* The program itself has no name; a library that dlopen found by a relative path has that path. */
+static const char *loaded_modules_path(const char *name, char *buf, uint64_t room)
+{
+	uint64_t length = name ? crt_length(name) : 0, slash = 0;
+	ssize_t n;
+
+	while (slash < length && name[slash] != '/')
+		slash++;
+	if (length && (slash == 0 || slash == length)) /* or not a file: the vdso */
+		return name;
+	n = readlink(length ? "/proc/self/cwd" : "/proc/self/exe", buf, room - 1);
+	n = n > 0 ? n : 0;
+	buf[n] = '\0';
+	if (!length)
+		return buf;
+	if (!n || (uint64_t)n + length + 2 > room)
+		return name;
+	buf[n] = '/';
+	__builtin_memcpy(buf + n + 1, name, length + 1);
+	return buf;
+}
+
 static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct cray_module m = { 0 };
-	char exe[512];
-	const char *path = info->dlpi_name;
+	char buf[1024];
+	const char *path;
 	uint64_t length;
 
 	(void)size;
@@ -94,12 +116,7 @@ static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
 	loaded_modules_look_at(info, &m);
 	if (m.end <= m.start || is_told(m.start))
 		return 0;
-	if (!path || !*path) { /* the program itself */
-		ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-		exe[n > 0 ? n : 0] = '\0';
-		path = exe;
-	}
+	path = loaded_modules_path(info->dlpi_name, buf, sizeof(buf));
 	length = crt_length(path);
 	if (length > CRW_PAYLOAD_MAX - sizeof(m))
 		length = CRW_PAYLOAD_MAX - sizeof(m);
