@@ -149,7 +149,7 @@ def a_compact_trace_does_not_go_to_a_terminal(dir):
         control, terminal = os.openpty()
         p = popen(TOOL, *command, stdout=terminal)
         os.close(terminal)
-        _, err = p.communicate(timeout=60)
+        _, err = p.communicate(timeout=240)
         os.close(control)
         assert p.returncode not in (0, None), command
         contains(err, "refusing to write a binary trace to a terminal")

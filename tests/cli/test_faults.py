@@ -246,7 +246,7 @@ def a_mistyped_word_is_answered_with_the_nearest_one(dir):
 def text_that_does_not_arrive_is_a_failure(dir):
     for words in (["help"], ["help", "run"], ["version"], ["--completion"]):
         with open("/dev/full", "w", encoding="ascii") as full:
-            p = subprocess.run([TOOL, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            p = subprocess.run([TOOL, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=240, check=False)
         equal(p.returncode, 1, f"status of {words}")
         contains(p.stderr, "cannot write to standard output: ")
 

@@ -158,7 +158,7 @@ def shells_show_what_is_offered(dir):
             print(f"no {shell} here")
             continue
         for words, some, others in TYPED:
-            p = subprocess.run(command(["corotracer", *words]), capture_output=True, text=True, cwd=dir, timeout=60, check=True)
+            p = subprocess.run(command(["corotracer", *words]), capture_output=True, text=True, cwd=dir, timeout=240, check=True)
             offered = {line.split("\t")[0] for line in p.stdout.splitlines()}
             if shell == "bash" and "=" in words[-1]:  # it replaces only what is behind the '='
                 some, others = ([w.split("=")[1] for w in list] for list in (some, others))
@@ -179,7 +179,7 @@ def zsh_shows_what_is_offered(dir):
     script = (f"PATH={dir}:$PATH; fpath=({dir} $fpath); autoload -U compinit; compinit -u -d {dir}/dump; zmodload zsh/zpty; "
               f"zpty z 'zsh -f -i'; zpty -w z 'PS1=; PATH={dir}:$PATH; fpath=({dir} $fpath); autoload -U compinit; compinit -u -d {dir}/dump; zstyle \":completion:*\" list-prompt \"\"; LISTMAX=1000; stty columns 200; echo re''ady'; "
               "zpty -r z out '*ready*'; zpty -n -w z $'corotracer export per\\t'; zpty -r z out '*perfetto*'; print -r -- $out; zpty -d z")
-    p = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    p = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, timeout=240, check=False)
     assert "perfetto" in p.stdout, (p.stdout, p.stderr)
 
 

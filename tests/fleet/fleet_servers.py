@@ -164,7 +164,7 @@ class ClickHouse(FleetServer):
         except (OSError, QueryFailed):
             return False
 
-    def query(self, sql, timeout=60, **settings):
+    def query(self, sql, timeout=240, **settings):
         """The text of the answer, as TabSeparated."""
         url = f"http://127.0.0.1:{self.http}/?" + urllib.parse.urlencode(settings)
         request = urllib.request.Request(url, sql.encode(), {"X-ClickHouse-User": "default", "X-ClickHouse-Key": self.password})

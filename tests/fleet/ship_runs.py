@@ -19,13 +19,13 @@ def start_ship(dir, url, *options, program=(LANES, "turns", 50, 200000), **kwarg
 def run_ship(*args, **kwargs):
     """`run --ship` with the JSON summary."""
     p = start_ship(*args, **kwargs)
-    out, err = p.communicate(timeout=100)
+    out, err = p.communicate(timeout=240)
     return Run(p.returncode, out, err, None)
 
 
 def ship(*args, **kwargs):
     p = popen(TOOL, "ship", "--json", *args, **kwargs)
-    out, err = p.communicate(timeout=100)
+    out, err = p.communicate(timeout=240)
     return Run(p.returncode, out, err, None), [json.loads(line) for line in out.splitlines()]
 
 

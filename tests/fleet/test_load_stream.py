@@ -63,7 +63,7 @@ def everything_arrives_once_while_loader_broker_and_store_are_killed(dir):
         victim = ("loader", "broker", "store")[number % 3]
         if victim == "loader":
             p.kill()
-            p.communicate(timeout=60)
+            p.communicate(timeout=240)
             p = loader(server, "stream", *args)
         elif victim == "broker":
             nats.kill()

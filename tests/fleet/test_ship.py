@@ -140,7 +140,7 @@ def a_spool_that_was_left_is_sent_by_the_next_run(dir):
         return {run for run, got in runs.items() if got.final} >= {left, newer} and runs
     runs = wait_until(accounts, "the accounts of both runs")
     p.send_signal(signal.SIGTERM)
-    p.communicate(timeout=60)
+    p.communicate(timeout=240)
     check_final(runs[left])
     check_final(runs[newer])
     equal((runs[left].final["written"], runs[newer].final["given_up_blocks"]), (200000, 0), "written, given up")
@@ -153,7 +153,7 @@ def a_full_disk_loses_events_of_the_spool_and_counts_them(dir):
         raise Skip("only root may mount")
     command = words(TOOL, "run", "--json", "--ship", f"file:{dir}/out", "--spool", dir + "/small", "--host", "h1", "--", LANES, "turns", 1000, 2000000)
     p = popen("unshare", "-m", "sh", "-c", f"mkdir {dir}/small && mount -t tmpfs -o size=300k none {dir}/small && {command}")
-    s = Run(0, *p.communicate(timeout=60), None).summary
+    s = Run(0, *p.communicate(timeout=240), None).summary
     assert s["lost_output"] > 0, s
     check_account(s)
     (got,) = shipped_files(dir + "/out").values()
@@ -164,7 +164,7 @@ def a_full_disk_loses_events_of_the_spool_and_counts_them(dir):
 
 @test
 def damaged_blocks_are_counted_as_given_up(dir):
-    equal(popen(TOOL, "run", "-q", "-o", dir + "/t.ct", "--", LANES, "turns", 50, 500000).wait(timeout=60), 0, "run")
+    equal(popen(TOOL, "run", "-q", "-o", dir + "/t.ct", "--", LANES, "turns", 50, 500000).wait(timeout=240), 0, "run")
     blocks = blocks_of(dir + "/t.ct")
     number = max(n for n, b in blocks.items() if Head(b).type == EVENTS)
     with open(dir + "/t.ct", "r+b") as f:
@@ -184,7 +184,7 @@ def every_snapshot_of_a_flight_recorder_is_a_run(dir):
     p.send_signal(signal.SIGUSR2)
     wait_until(lambda: shipped_files(dir + "/out"), "the first snapshot")
     p.send_signal(signal.SIGTERM)
-    _, err = p.communicate(timeout=60)
+    _, err = p.communicate(timeout=240)
     runs = shipped_files(dir + "/out")
     equal(len(runs), 2, err)
     for got in runs.values():
@@ -196,12 +196,12 @@ def every_snapshot_of_a_flight_recorder_is_a_run(dir):
 
 @test
 def serve_ships_the_trace_that_it_shows(dir):
-    equal(popen(TOOL, "run", "-q", "-o", dir + "/t.ct", "--", LANES, "turns", 50, 100000).wait(timeout=60), 0, "run")
+    equal(popen(TOOL, "run", "-q", "-o", dir + "/t.ct", "--", LANES, "turns", 50, 100000).wait(timeout=240), 0, "run")
     p = popen(TOOL, "serve", "--json", "--ship", f"file:{dir}/out", dir + "/t.ct")
     p.stdout.readline()
     wait_until(lambda: any(got.final for got in shipped_files(dir + "/out").values()), "the account")
     p.send_signal(signal.SIGTERM)
-    equal(p.wait(timeout=60), 0, "status")
+    equal(p.wait(timeout=240), 0, "status")
     (got,) = shipped_files(dir + "/out").values()
     equal(got.blocks, blocks_of(dir + "/t.ct"), "blocks")
 
@@ -268,12 +268,12 @@ def wrong_uses_are_refused_with_a_hint(dir):
             (["ship", "file:x"], "FILE.ct"),
             (["ship"], "URL")):
         p = popen(TOOL, *args, cwd=dir)
-        _, err = p.communicate(timeout=60)
+        _, err = p.communicate(timeout=240)
         equal(p.returncode, 2, f"status of {args}: {err}")
         contains(err, text)
         assert "secret" not in err, err
     p = popen(TOOL, "ship", f"file:{dir}/out", "/dev/null")
-    contains(p.communicate(timeout=60)[1], "not a compact trace")
+    contains(p.communicate(timeout=240)[1], "not a compact trace")
 
 
 main()

@@ -71,7 +71,7 @@ def a_server_that_comes_later_gets_everything(dir):
     p = start_ship(dir, nats.url(), "--ship-wait", "60", program=(LANES, "turns", 50, 500000))
     wait_until(lambda: spools(dir) and os.path.exists(spools(dir)[0] + ".shipped") and state_of(spools(dir)[0])["trouble"], "trouble")
     nats.start()
-    out, err = p.communicate(timeout=100)
+    out, err = p.communicate(timeout=240)
     s = Run(p.returncode, out, err, None).summary
     check_account(s)
     equal((s["ship"]["finished"], s["ship"]["shipped"]["transitions"]), (True, 500000), err)
@@ -98,7 +98,7 @@ def a_server_that_is_killed_and_restarted_gets_every_block_once(dir):
         nats.kill()
         nats.start()
     p.send_signal(signal.SIGTERM)
-    out, err = p.communicate(timeout=100)
+    out, err = p.communicate(timeout=240)
     s = Run(p.returncode, out, err, None).summary
     check_account(s)
     # At full speed the program may fill the buffer of a collector without a processor; nothing else may be lost.
@@ -116,7 +116,7 @@ def a_stalled_connection_stops_neither_program_nor_collector(dir):
     p = start_ship(dir, f"nats://127.0.0.1:{proxy.port}", "--ship-wait", "1", program=(LANES, "turns", 1000, 3000000))
     wait_until(lambda: proxy.passed > 100, "a connection")
     proxy.stall()
-    out, err = p.communicate(timeout=100)
+    out, err = p.communicate(timeout=240)
     s = Run(p.returncode, out, err, None).summary
     check_account(s)
     equal((p.returncode, s["written"], s["lost"], s["lanes"]["waits"]), (0, 3000000, 0, 0), err)
@@ -166,7 +166,7 @@ def large_blocks_travel_in_parts(dir):
 @test
 def refusals_are_said_and_spooled(dir):
     trace = dir + "/t.ct"
-    equal(popen(TOOL, "run", "-q", "-o", trace, "--", LANES, "wander", 4, 2000, 300000).wait(timeout=60), 0, "run")
+    equal(popen(TOOL, "run", "-q", "-o", trace, "--", LANES, "wander", 4, 2000, 300000).wait(timeout=240), 0, "run")
     nats = NatsPlain()
     r, (s,) = ship("--wait", "0.2", nats.url(), trace)
     equal((r.status, s["shipped"]["blocks"]), (1, 0), r.err)

@@ -71,7 +71,7 @@ def main():
                 check(compiler, common.why("-p", str(pid)), facts)
                 check_text(pid, facts)
                 saved = os.path.join(work, "saved")
-                common.subprocess.run([common.TOOL, "why", "--save", saved, "-p", str(pid)], check=True, capture_output=True, timeout=60)
+                common.subprocess.run([common.TOOL, "why", "--save", saved, "-p", str(pid)], check=True, capture_output=True, timeout=240)
                 check(compiler + ", saved", common.why(saved), facts)
     print("%d faults" % len(common.faults))
     return 1 if common.faults else 0

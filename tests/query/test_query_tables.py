@@ -342,7 +342,7 @@ def a_running_program_is_queried_while_its_trace_grows(dir):
             return status == 0 and {r["kind"]: r["n"] for r in json.loads(out)["rows"]}
         counts = wait_until(lambda: (got() or {}).get("end", 0) >= 90 and got(), "events of a running program")
         equal(query(None, "SELECT 1 AS x FROM waits LIMIT 1", "-p", str(p.pid))["rows"], [{"x": 1}], "a wait")
-        p.communicate("\n", timeout=60)
+        p.communicate("\n", timeout=240)
         equal(p.returncode, 0, "status of the run")
         end = dict(rows(trace, "SELECT kind, count(*) FROM events GROUP BY kind"))
         for kind, n in counts.items():
@@ -360,7 +360,7 @@ def what_cannot_be_queried_live_is_said_with_a_hint(dir):
         status, _, err = tool("query", "-p", p.pid, "SELECT 1")
         equal(status, 1, err)
         contains(err, hint)
-        p.communicate("\n", timeout=60)
+        p.communicate("\n", timeout=240)
 
 
 main()

@@ -12,7 +12,7 @@ NEIGHBOURS = 4
 def run_measured(mode, *prefix, seconds="1.2"):
     trace = f"{SCRATCH.name}/cpu-{mode}.jsonl"
     done = subprocess.run([*prefix, TOOL, "run", "--cpu", "-q", "-o", trace, "--", PROGRAM, mode, seconds],
-                          capture_output=True, text=True, timeout=100)
+                          capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     return trace
 

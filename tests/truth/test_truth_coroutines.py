@@ -218,7 +218,7 @@ def a_program_that_is_killed_loses_no_coroutine(dir):
 @test
 def a_program_without_the_collector_writes_the_same(dir):
     trace = dir + "/alone.trace"
-    out = subprocess.run([program(), "20", "2"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=60,
+    out = subprocess.run([program(), "20", "2"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=240,
                          stdout=subprocess.PIPE, check=True).stdout
     run = CoroutineRun.__new__(CoroutineRun)
     run.trace, run.ordered = trace, dir + "/ordered.trace"
@@ -229,7 +229,7 @@ def a_program_without_the_collector_writes_the_same(dir):
 @test
 def a_killed_program_without_the_collector_is_recovered(dir):
     trace = dir + "/alone.trace"
-    out = subprocess.run([program(), "60", "2", "kill"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=60,
+    out = subprocess.run([program(), "60", "2", "kill"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=240,
                          stdout=subprocess.PIPE, check=False).stdout
     status, said, err = tool("mem", "recover", trace)
     equal(status, 0, f"status of mem recover ({said}{err})")

@@ -181,7 +181,7 @@ def check_loss():
         while state_of(children[0]) not in "ZX" and time.monotonic() < deadline:
             time.sleep(0.05)
         p.send_signal(signal.SIGCONT)
-        _, err = p.communicate(timeout=90)
+        _, err = p.communicate(timeout=240)
     assert p.returncode == 1, (p.returncode, err)
     s = json.loads(next(line for line in err.splitlines() if line.startswith("{")))["frames"]
     with open(out, encoding="utf-8") as f:
