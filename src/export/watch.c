@@ -9,7 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 1000
+#define PATIENCE_MS 80
 
 /* Signals that request the end, except those ignored by the parent process (nohup). */
 static void wanted_signals(sigset_t *set)

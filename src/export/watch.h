@@ -3,8 +3,8 @@
  * watch.h - handle Ctrl-C during an export.
  *
  * A thread receives the signals.  First it requests the end (watch_came()).  If the export has
- * not ended within a second, it hangs in a read from a pipe or in a server; the thread then
- * removes the temporary files and ends the process with that signal.
+ * not ended soon, it hangs in a read from a pipe or in a server, or writes an index; the thread
+ * then removes the temporary files and ends the process with that signal.
  */
 #ifndef EXPORT_WATCH_H
 #define EXPORT_WATCH_H
