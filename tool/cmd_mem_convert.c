@@ -78,6 +78,7 @@ static int convert_records(struct mem_reader *r, struct mem_writer *w)
 		if ((++n & 0xffff) == 0)
 			progress_update(&progress, mem_reader_done(r));
 	}
+	progress_full(&progress, NULL);
 	progress_end(&progress);
 	return ret;
 }

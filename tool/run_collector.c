@@ -13,6 +13,7 @@
 
 #include <corotracer/version.h>
 
+#include "base/progress.h"
 #include "end_signal.h"
 #include "run_summary.h"
 #include "run_waiting.h"
@@ -278,6 +279,25 @@ static void say_attached(pid_t pid, bool is_idle)
 		fprintf(stderr, "corotracer: attached to process %d\n", (int)pid);
 }
 
+/* Writing what was left in memory when the program ended may take a while. */
+static void session_show_drain(uint64_t done, uint64_t all)
+{
+	static struct progress progress;
+	static bool is_begun;
+
+	if (!is_begun) {
+		progress_start(&progress, "the program has ended; writing (Ctrl-C: stop)", all);
+		progress.unit = "events";
+	}
+	is_begun = true;
+	if (done)
+		progress_update(&progress, done);
+	if (done && done >= all)
+		progress_full(&progress, NULL);
+	if (!all)
+		progress_end(&progress);
+}
+
 /* Coroutines that existed before have no event until they move: look where they are. */
 static void session_look_begin(struct session *s)
 {
@@ -316,6 +336,7 @@ int session_run(struct session *s)
 	s->config.snapshot_taken = s->config.flight_size ? run_summary_snapshot : NULL;
 	s->config.stdout_moved = s->quiet ? NULL : say_stdout_moved;
 	s->config.attached = s->quiet || s->json ? NULL : say_attached;
+	s->config.draining = s->quiet ? NULL : session_show_drain;
 	if (!run_memory_begin(&s->memory, s->config.output, s->config.argv, s->json, s->quiet)) {
 		session_end_page(s, NULL);
 		run_metrics_end(&s->metrics);

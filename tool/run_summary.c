@@ -61,8 +61,9 @@ static void line_loss(const struct collector_result *r)
 	fprintf(stderr, "corotracer: lost: %s of %s written%s", number_text(r->lost),
 		number_text(r->totals.written), text_share(share, r->lost, r->totals.written));
 	if (r->lost_output)
-		fprintf(stderr, ", %s because the trace could not be written",
-			number_text(r->lost_output));
+		fprintf(stderr, ", %s because %s", number_text(r->lost_output),
+			r->drain_stopped ? "a signal ended the writing of the trace"
+					 : "the trace could not be written");
 	if (untraced)
 		fprintf(stderr, ", %s before the program connected to the collector",
 			number_text(untraced));

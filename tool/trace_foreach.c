@@ -24,6 +24,7 @@ int read_trace(const char *name, struct trace_reader *reader, take_item *take, v
 		if (++nr % 4096 == 0)
 			progress_update(&progress, stats->bytes);
 	}
+	progress_full(&progress, NULL);
 	progress_end(&progress);
 	return rc < 0 ? rc : taken;
 }

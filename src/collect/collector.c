@@ -71,10 +71,11 @@ struct collector {
 	struct snapshots snapshots;
 	struct program_request request; /* with config.pid */
 	enum request_state request_state;
-	uint64_t request_ns; /* time of the last look at it */
-	bool free_region;    /* every process has detached */
-	struct err failed;   /* why the running program could not attach */
-	uint64_t cost_ns;    /* duration of the last scan */
+	uint64_t request_ns;   /* time of the last look at it */
+	bool free_region;      /* every process has detached */
+	struct err failed;     /* why the running program could not attach */
+	uint32_t stops_before; /* requests to stop before the last events were read */
+	uint64_t cost_ns;      /* duration of the last scan */
 	uint64_t looked_up_ns;
 	uint64_t flushed_ns;
 	uint64_t saved_ns; /* the trace was written to its files: see trace_writer.flush_ns */
@@ -680,6 +681,27 @@ static void collector_report(void *ctx, struct collector_result *r)
 	find_worst(c, r);
 }
 
+/* A callback of lane_record_finish().  A signal that came before made the run end. */
+static bool collector_drains(void *ctx, uint64_t done, uint64_t all)
+{
+	struct collector *c = ctx;
+
+	if (c->config->draining)
+		c->config->draining(done, all);
+	signals_serve(&c->signals, clock_now_ns());
+	return c->signals.nr_stops == c->stops_before;
+}
+
+static void collector_drain(struct collector *c, struct collector_result *r)
+{
+	signals_serve(&c->signals, clock_now_ns());
+	c->stops_before = c->signals.nr_stops;
+	lane_record_finish(&c->lane_record, collector_drains, c);
+	r->drain_stopped = c->lane_record.discards;
+	if (c->config->draining)
+		c->config->draining(0, 0);
+}
+
 static void collector_finish(struct collector *c, struct collector_result *r)
 {
 	uint32_t rounds = 0;
@@ -695,7 +717,7 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 	c->record.flight.finishing = true;
 	cpu_sampler_finish(&c->sampler, c->end_ns);
 	switch_recorder_finish(&c->switches, c->end_ns);
-	lane_record_finish(&c->lane_record);
+	collector_drain(c, r);
 	frame_recorder_finish(&c->frames);
 	collector_report(c, r);
 	if (c->config->add_facts && c->record.writer && !c->config->flight_size)

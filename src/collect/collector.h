@@ -51,6 +51,11 @@ struct collector_config {
 	 */
 	void (*add_facts)(struct trace_writer *writer, pid_t pid, bool is_running,
 			  bool has_attached);
+	/*
+	 * The program has ended, and events are left: @done of @all are read.  Called now and then,
+	 * and with 0 and 0 at the end.
+	 */
+	void (*draining)(uint64_t done, uint64_t all);
 	/* Called when a snapshot that a signal requested was written or has failed. */
 	void (*snapshot_taken)(const struct snapshot_result *result);
 	/* Called when any snapshot was written to @path, also the last one. */
@@ -91,15 +96,16 @@ struct collector_result {
 	bool region_shrunk;
 	bool wild_count;
 	bool launched;
-	struct err failed; /* why a running program could not attach; code 0: it could */
-	bool attached;     /* to a running program: config.pid */
-	bool detached;     /* the program still ran at the end, and was detached */
-	bool replaced;     /* it executed another program */
-	int pid;           /* pid of the program */
-	int exit_status;   /* as a shell reports it */
-	int signal;        /* signal that ended the program; 0: none */
-	int stop_signal;   /* last signal that asked the collector to stop; 0: none */
-	uint64_t end_ns;   /* end of the run: exit of the last traced process, or the last poll */
+	struct err failed;  /* why a running program could not attach; code 0: it could */
+	bool attached;      /* to a running program: config.pid */
+	bool detached;      /* the program still ran at the end, and was detached */
+	bool replaced;      /* it executed another program */
+	int pid;            /* pid of the program */
+	int exit_status;    /* as a shell reports it */
+	int signal;         /* signal that ended the program; 0: none */
+	bool drain_stopped; /* a signal ended the reading of what was left: it is in lost_output */
+	int stop_signal;    /* last signal that asked the collector to stop; 0: none */
+	uint64_t end_ns;    /* end of the run: exit of the last traced process, or the last poll */
 	uint64_t duration_ns;   /* duration of the run */
 	uint64_t collecting_ns; /* until everything was read, possibly later than end_ns */
 	uint64_t cpu_ns;        /* CPU time of the collector */

@@ -35,6 +35,8 @@ static void lane_record_sink_event(void *ctx, uint32_t lane, const struct trace_
 {
 	struct lane_record *l = ctx;
 
+	if (l->discards)
+		return;
 	if (ev->lost && ev->kind != TRACE_CONTEXT)
 		worst_note(&l->worst, &(struct worst_coroutine){
 					      .station = TRACE_NO_STATION,
@@ -237,15 +239,22 @@ void lane_record_bury(struct lane_record *l, uint32_t pid)
  * Drain the lanes; limit the rounds, because a process that outlives the run may continue to
  * write.
  */
-void lane_record_finish(struct lane_record *l)
+void lane_record_finish(struct lane_record *l, lane_record_goes_on *goes_on, void *ctx)
 {
+	uint64_t rounds = 0, most = 64, done = 0, all = 0;
 	struct drain_look look;
-	uint32_t rounds = 0;
 
 	l->drain.last = true;
-	do
+	do {
 		drain_look(&l->drain, &look);
-	while ((look.events || look.left) && ++rounds < 64);
+		done += look.events;
+		if (!rounds) {
+			all = look.events + look.left;
+			most += 2 * look.left / DRAIN_LAST;
+		}
+		if (!l->discards && !goes_on(ctx, done, all > done ? all : done))
+			l->discards = true;
+	} while ((look.events || look.left) && ++rounds < most);
 	drain_finish(&l->drain);
 	lives_each(l->lanes, 0, lane_record_tell_life, l);
 }

@@ -27,6 +27,7 @@ struct lane_record {
 	struct frame_owners owners; /* with `run --frames` */
 	struct worst worst;         /* coroutines with the most lost events */
 	struct coro_cpu *cpu;       /* NULL: processor time is not measured */
+	bool discards;              /* events are only counted: a signal ended the drain */
 	uint64_t unreported; /* ended coroutines whose end event was lost, found in a ctp_life */
 };
 
@@ -45,7 +46,12 @@ void lane_record_keep_journal(struct lane_record *l, const char *region, const c
 void lane_record_bury(struct lane_record *l, uint32_t pid);
 
 /* The run is over: drain the lanes and describe all coroutines that have not ended. */
-void lane_record_finish(struct lane_record *l);
+/*
+ * Read everything that is left.  @goes_on is called now and then with the number of events that
+ * were read and that there are; after it returned false, events are only counted, as not written.
+ */
+typedef bool lane_record_goes_on(void *ctx, uint64_t done, uint64_t all);
+void lane_record_finish(struct lane_record *l, lane_record_goes_on *goes_on, void *ctx);
 
 /* Describe a coroutine for the trace; @sites: the sites in the trace. */
 void life_describe(const struct life *life, const struct tickclock *clock,

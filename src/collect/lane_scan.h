@@ -92,6 +92,10 @@ struct drain_lane {
 	struct ctp_record rec;                  /* the next event, as read */
 };
 
+/* Events that a poll takes at most when the writers have ended: a user who is done waiting is
+ * heard. */
+#define DRAIN_LAST (UINT64_C(1) << 16)
+
 /* Maximum number of sites that are registered but not complete. */
 #define DRAIN_SKIPPED 64u
 

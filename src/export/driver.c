@@ -51,10 +51,14 @@ static int driver_copy(struct driver *d, const char *name, uint64_t bytes, struc
 	progress_start(&progress, name, bytes);
 	progress.on &= !d->job.options->quiet;
 	rc = d->read(d, &progress, err);
-	progress_end(&progress);
 	if (!rc)
 		rc = driver_step(d, &progress, 1, 0, err);
-	return rc < 0 ? rc : d->sink->commit(&d->job, err);
+	if (!rc) {
+		progress_full(&progress, "writing the rest");
+		rc = d->sink->commit(&d->job, err);
+	}
+	progress_end(&progress);
+	return rc;
 }
 
 static int driver_open(struct driver *d, const char *name, uint64_t bytes, struct err *err)

@@ -184,6 +184,7 @@ void signals_serve(struct signals *s, uint64_t now_ns)
 		}
 		if (is_request(sig) && sigismember(&s->unwanted, sig) != 1) {
 			s->asked_to_stop = stop_was_read = true;
+			s->nr_stops++;
 			s->stop_signal = sig;
 		}
 		/* From a terminal: such a signal always goes to the whole group. */

@@ -34,6 +34,7 @@ struct signals {
 	uint64_t handled_ns[NSIG]; /* when the collector last handled it */
 	bool asked_to_stop;        /* SIGINT, SIGTERM or SIGHUP was received */
 	int stop_signal;           /* the last of these */
+	uint32_t nr_stops;         /* how many of these were received */
 	int kept;                  /* handled by the collector and not forwarded; 0: none */
 	bool kept_came;
 };

@@ -124,6 +124,7 @@ int feed_read_all(struct feed *f, const char *name, struct err *err)
 	progress_start(&progress, name, stats->total);
 	while ((rc = add_some(f, err)) > 0)
 		progress_update(&progress, stats->bytes);
+	progress_full(&progress, NULL);
 	progress_end(&progress);
 	if (rc < 0)
 		return rc;

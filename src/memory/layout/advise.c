@@ -173,6 +173,7 @@ static int replay_all(struct mem_reader *reader, struct mem_places *places, stru
 			progress_update(&progress, mem_reader_done(reader));
 		}
 	}
+	progress_full(&progress, NULL);
 	progress_end(&progress);
 	for (i = 0; i < all->nr && ret == 0; i++)
 		ret = rerun_finish(all->list[i].replay);

@@ -240,6 +240,7 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 			steps = 0;
 		}
 	}
+	progress_full(&progress, NULL);
 	progress_end(&progress);
 	if (ret == 0 && g.sums)
 		ret = replay_sums_flush(g.sums);

@@ -233,6 +233,7 @@ int mem_stat_run(struct mem_stat *s, const struct mem_stat_config *config, struc
 		if ((++n & 0xffff) == 0)
 			progress_update(&progress, mem_reader_done(r));
 	}
+	progress_full(&progress, NULL);
 	progress_end(&progress);
 	if (s->nr_windows)
 		s->windows[s->nr_windows - 1].lines = s->lines.window_lines;

@@ -165,6 +165,7 @@ static int check_all(struct mem_check *c, struct annotation_map *regions, struct
 		else
 			ret = check_event(c, t, regions, r, rec);
 	}
+	progress_full(&progress, NULL);
 	progress_end(&progress);
 	return ret;
 }
