@@ -11,6 +11,7 @@ import { waitsBySite, wakersOf, type SiteWaits } from "../data/summaries.ts";
 import { Grid, putText } from "../ui/grid.ts";
 import { FramesPanel } from "../ui/frames_panel.ts";
 import { LifeChart } from "../ui/life_chart.ts";
+import { PathPanel } from "../ui/path_panel.ts";
 import { findingBadge, stateMark } from "../ui/marks.ts";
 import { bar, empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
 import { sheetButtons } from "../ui/save.ts";
@@ -31,6 +32,7 @@ export class CoroutineView implements View {
 	private readonly summary: Panel;
 	private readonly waits: Panel;
 	private readonly wakers: Panel;
+	private readonly path: PathPanel;
 	private readonly wakees: Panel;
 	private readonly family: Panel;
 	private readonly frames: FramesPanel;
@@ -39,6 +41,7 @@ export class CoroutineView implements View {
 	private readonly grid: Grid;
 	private readonly eventCount: HTMLElement;
 	private row = -1;
+	private pathEnd = NaN;
 	private life: Life | null = null;
 	private events: LifeEvent[] = [];
 	private askedWakees = false;
@@ -59,6 +62,7 @@ export class CoroutineView implements View {
 		this.waits = panel("Waits by place", { sheet: () => this.waitSheet() });
 		this.wakers = panel("Woken by", { note: "" });
 		this.wakees = panel("Has woken", { note: "" });
+		this.path = new PathPanel(ctx);
 		this.family = panel("Parent and children");
 		this.frames = new FramesPanel(ctx, id);
 		for (const p of [this.waits, this.wakers, this.wakees]) p.body.append(empty("Reading its slices…"));
@@ -71,7 +75,7 @@ export class CoroutineView implements View {
 			h("div", { class: "coro-columns" },
 				h("div", { class: "stack" }, this.summary.el, this.family.el),
 				h("div", { class: "stack" }, this.waits.el, this.wakers.el, this.wakees.el)),
-			this.frames.el, eventPanel);
+			this.path.el, this.frames.el, eventPanel);
 	}
 
 	get title(): string {
@@ -210,6 +214,7 @@ export class CoroutineView implements View {
 		this.note.textContent = life.truncated
 			? `Only its first ${fmt.count(life.rows)} slices are drawn.`
 			: `${fmt.count(life.rows)} of its ${fmt.count(told)} slices are in this file; the others were thinned out: the chart is empty there, and waits by place are of what is here. Sums and counts are of all.`;
+		this.offerPath(life);
 		this.drawWaits(life);
 		this.drawWakers(life);
 		this.events = eventsOf(life, this.ctx.trace, this.row);
@@ -217,6 +222,14 @@ export class CoroutineView implements View {
 		this.grid.setEmpty("No event of it is in this file.");
 		this.grid.setRows(this.events.length, (key) => this.events.findIndex((e) => keyOf(e) === key));
 		void this.drawWakees();
+	}
+
+	// A path that was found stays while its end is the same.
+	private offerPath(life: Life): void {
+		const at = life.rows > 0 ? life.start[life.rows - 1] + life.dur[life.rows - 1] : NaN;
+		if (Number.isNaN(at) || at === this.pathEnd) return;
+		this.pathEnd = at;
+		this.path.offer(life.nr, at);
 	}
 
 	private drawWaits(life: Life): void {

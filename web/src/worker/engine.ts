@@ -5,6 +5,7 @@ import { Coros } from "../data/coros.ts";
 import type { Delta, Meta, Report, Sites } from "../data/types.ts";
 import { lanePieces, transferables, type LaneRequest } from "./lanes.ts";
 import { lifeOf, wakeesOf } from "./life.ts";
+import { pathTo } from "./path.ts";
 import { select, sort, type CoroFilter, type CoroOrder } from "./query.ts";
 import { Store, type Raw } from "./store.ts";
 import { sumsOf, type SumRequest } from "./sums.ts";
@@ -88,6 +89,7 @@ export class Engine {
 		case "delta": return this.delta(args[0] as Delta);
 		case "reload": return this.reload(args[0] as string);
 		case "life": return { value: await lifeOf(this.store, args[0] as number, progress) };
+		case "path": return { value: await pathTo(this.store, args[0] as number, args[1] as number, progress) };
 		case "wakees": return { value: await wakeesOf(this.store, args[0] as number, progress) };
 		case "sums": {
 			const s = this.store;
