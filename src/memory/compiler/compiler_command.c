@@ -198,11 +198,15 @@ static void wrap_instrument(const struct command_facts *s, struct words *out)
 	}
 }
 
-static void wrapped_calls(struct words *out)
+static void wrapped_calls(const struct command_facts *s, struct words *out)
 {
-	static const char *const names[] = {
+	static const char *const copies[] = {
 		"memcpy", "memmove", "memset", "__memcpy_chk", "__memmove_chk", "__memset_chk", NULL
 	};
+	static const char *const heap[] = { "malloc",        "calloc",         "realloc",
+					    "free",          "reallocarray",   "memalign",
+					    "aligned_alloc", "posix_memalign", NULL };
+	const char *const *names = s->is_static && !s->shared ? heap : copies;
 	size_t i;
 
 	for (i = 0; names[i]; i++)
@@ -230,12 +234,16 @@ static void wrap_runtime(const struct command_facts *s, struct words *out)
 		words_add(out, "-x");
 		words_add(out, "none");
 	}
-	if (s->is_static && !s->shared) { /* libc is linked in and would be traced as well */
+	if (s->is_static && !s->shared) {
+		/* The copies of libc, which is linked in, would be traced as well. */
+		wrapped_calls(s, out);
+		words_add(out, "-Wl,-u,__wrap_malloc"); /* libraries that follow use it */
+		words_join(out, libdir, "/libcacheray_heap.a");
 		words_join(out, libdir, "/libcacheray.a");
 		words_add(out, "-lpthread");
 		return;
 	}
-	wrapped_calls(out);
+	wrapped_calls(s, out);
 	if (s->shared) {
 		words_join(out, libdir, "/libcacheray_wrap.a");
 		words_join(out, libdir, "/libcacheray.so");
@@ -275,9 +283,8 @@ static void link_remarks(const struct command_facts *s, struct words *remarks)
 				   "add it where the program is linked");
 	else if (s->is_static && !s->shared)
 		words_add(remarks,
-			  "-static: memcpy and its like are not seen, free() takes no annotation "
-			  "with "
-			  "it, and a trace that the program writes alone is not compressed");
+			  "-static: memcpy and its like are not seen, and a trace that the program "
+			  "writes alone is not compressed");
 }
 
 static void compile_remarks(const struct command_facts *s, struct words *remarks)
