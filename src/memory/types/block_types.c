@@ -314,10 +314,14 @@ static void block_support(const struct types *t, const struct vote_list *list,
 	}
 }
 
-/* True if only numbers were accessed in the first @header bytes, and some were. */
-static bool block_has_header(const struct vote_list *list, uint64_t header)
+/*
+ * True if the first @header bytes of a block belong to the program's allocator: only numbers were
+ * accessed there, or nothing is known and the rest is exactly one object of @size bytes.
+ */
+static bool block_has_header(const struct block_group *g, const struct vote_list *list,
+			     uint64_t header, uint64_t size)
 {
-	bool found = false;
+	bool found = header + size == g->size;
 	uint32_t i;
 
 	for (i = 0; i < list->nr; i++) {
@@ -410,7 +414,7 @@ static void block_decide(const struct block_types *b, struct block_group *g,
 		if (!type->size || (v->is_record && !type->nr_leaves))
 			continue;
 		if (v->distance && v->distance <= HEADER_MAX && v->first >= v->distance &&
-		    block_has_header(list, v->distance))
+		    block_has_header(g, list, v->distance, type->size))
 			c.header = v->distance;
 		block_support(b->types, list, &c);
 		if (block_is_better(b->types, &c, &best))
