@@ -271,6 +271,37 @@ static void layout_print_types(struct printer *p, const struct study *s)
 	print_list_end(p);
 }
 
+/* The cost of misses in memory whose type is not known, or which has no fields. */
+static uint64_t layout_unseen_cost(const struct study *s)
+{
+	const struct blame_owner **owners;
+	size_t nr = blame_owners(s->blame, NULL, 0), i;
+	uint64_t cost = 0;
+
+	owners = calloc(nr + 1, sizeof(const struct blame_owner *));
+	if (!owners)
+		return 0;
+	blame_owners(s->blame, owners, nr);
+	for (i = 0; i < nr; i++) {
+		if (!owners[i]->fields)
+			cost += blame_cost(s->blame, &owners[i]->counts);
+	}
+	free(owners);
+	return cost;
+}
+
+static void layout_print_unseen(struct printer *p, const struct study *s)
+{
+	uint64_t unseen = layout_unseen_cost(s);
+
+	print_real(p, "unseen_cost", NULL, layout_units(unseen));
+	if (unseen)
+		print_text(p,
+			   "\n%.1f %% of the cost of all misses is in memory without a type with "
+			   "fields: no advice\n",
+			   number_percent(unseen / BLAME_ONE, s->before.cost));
+}
+
 static void layout_put_total(struct printer *p, const struct study *s)
 {
 	char what[64];
@@ -320,6 +351,7 @@ static void layout_print_json(struct printer *p, const struct study *s)
 {
 	print_string(p, "problem", blame_problem(s->blame, 0));
 	print_count(p, "types_used", NULL, s->nr_all);
+	layout_print_unseen(p, s);
 	layout_print_types(p, s);
 	layout_print_remap(p, s);
 	layout_json_run(p, s, "traced", &s->before);
@@ -338,6 +370,7 @@ static void layout_print_text(struct printer *p, const struct study *s)
 	if (s->nr_all > s->nr_types && !s->config.type && !s->remap.nr)
 		print_text(p, "\n%s more types were used (--top, --type)\n",
 			   number_text(s->nr_all - s->nr_types));
+	layout_print_unseen(p, s);
 	if (s->has_after)
 		layout_put_total(p, s);
 }

@@ -541,6 +541,37 @@ def mem_sim_blames_types_and_fields(n, s):
 
 
 @check
+def mem_sim_says_how_the_heap_is_named(n, s):
+    """The items are annotated; a raw trace has no allocations and no code that could vote."""
+    mine, whole = (blamed(s, steps) for steps in ([step for step in s.steps if step["owner"]], s.steps))
+    cost, most = (cost_of({"L1": sums["misses[0]"], "L2": sums["misses[1]"]}, sums["from_peer"]) for sums in (mine, whole))
+    n.equal_all("heap_cost", {"annotated": cost, "by_vote": 0, "by_code": 0, "by_site": 0})
+    n.within("heap_cost.unnamed", 0, most - cost)
+
+
+@check
+def mem_sim_is_certain_of_types(n):
+    """The program accesses its blocks only by pointers to their types."""
+    for i, _ in enumerate(n.output["types"]):
+        n.equal(f"types[{i}].certainty", 1)
+
+
+@test
+def types_of_blocks_without_annotations_are_certain(dir):
+    source = os.path.join(SOURCE, "tests", "memory", "types", "programs", "heap_types.c")
+    path = os.path.join(dir, "heap_types")
+    for args in ("cc", "-g", "-O1", source, "-o", path), ("run", "-o", path + ".trace", path):
+        status, out, err = tool("mem", *args)
+        equal(status, 0, f"status of mem {args[0]} ({out}{err})")
+    types = output_of("mem", "sim", "--json", "-n", "100", *CACHES, "--blame", path + ".trace")["types"]
+    voted = [{"certainty": t["certainty"]} for t in types if "certainty" in t]
+    assert len(voted) >= 5, types
+    n = Numbers("mem sim", {"types": voted})
+    mem_sim_is_certain_of_types(n)
+    n.done()
+
+
+@check
 def mem_sim_blames_source_lines(n, s):
     whole = blamed(s, s.steps)
     for i, row in enumerate(n.output["source_lines"]):
@@ -595,6 +626,7 @@ def check_sim(run):
     mem_sim_counts_for_each_thread(n, s)
     mem_sim_names_lines_that_cores_take_from_each_other(n, s)
     mem_sim_blames_types_and_fields(n, s)
+    mem_sim_says_how_the_heap_is_named(n, s)
     mem_sim_blames_source_lines(n, s)
     mem_sim_blames_functions(n, s)
     equal(n.output["allocation_sites"], [], "allocation sites of a raw trace")
@@ -616,6 +648,8 @@ def mem_layout_replays_as_the_simulator_in_python(n, s, run):
     peers = s.machine.total["interventions"]
     n.equal_all("", {"accesses": len(run.raw.accesses), "lost": run.summary["files"][0]["lost"], "left_out": 0, "line": LINE,
                      "types_used": 1})
+    others = blamed(s, [step for step in s.steps if not step["owner"]])
+    n.within("unseen_cost", 0, cost_of({"L1": others["misses[0]"], "L2": others["misses[1]"]}, others["from_peer"]))
     for key in "traced", "before":
         n.equal_all(key, {"misses.L1": misses["L1"], "misses.L2": misses["L2"], "from_other_cores": peers,
                           "invalidations": s.machine.total["invalidations"], "cost": cost_of(misses, peers)})
@@ -847,6 +881,8 @@ def the_text_of_mem_sim_has_the_same_numbers(dir):
         numbers = (row["reads"] + row["writes"], *row["misses"], row["coherence"], row["false_sharing"])
         name = re.escape(row.get("name", "(not known)"))
         text.line(rf"^ *{name} +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)$", *map(count_text, numbers))
+    shares = [f"{100 * cost / sum(said['heap_cost'].values()):.1f}" for cost in said["heap_cost"].values() if cost]
+    text.line("^cost of the heap's misses: " + ", ".join([r"[a-z() ]+ ([\d.]+) %"] * len(shares)) + "$", *shares)
     text.done()
 
 
@@ -875,6 +911,8 @@ def the_text_of_mem_layout_has_the_same_numbers(dir):
     changes(text, "", (said["before"], said["after"]))
     text.line(r"^  cost +([\d,]+) -> +([\d,]+) ", count_text(said["before"]["cost"]), count_text(said["after"]["cost"]))
     text.skip(r"^  (falsely shared|lines from other cores) ")
+    text.line(r"^([\d.]+) % of the cost of all misses is in memory without",
+              f"{100 * said['unseen_cost'] / said['traced']['cost']:.1f}")
     text.done()
 
 

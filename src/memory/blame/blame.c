@@ -274,6 +274,7 @@ static void count_field(struct blame *b, const struct mem_record *r, const struc
 	struct blame_counts *heap;
 	struct blame_field *f;
 
+	t->owner->by_vote |= t->place.typed == TYPED_BY_VOTE;
 	if (t->missed) {
 		count_misses(b, &t->owner->counts, out, weight, index, parts);
 		heap = blame_heap_counts(b, &t->place);

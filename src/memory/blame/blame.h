@@ -59,6 +59,7 @@ struct blame_owner {
 	uint32_t nr_lines;          /* cache lines of an element, for a type with fields */
 	struct blame_counts *lines; /* by offset in the element; the last one: all after it */
 	uint64_t blocks;            /* annotated blocks that were used */
+	bool by_vote;               /* heap blocks have the type by vote */
 };
 
 /* One source line, or one code address where the line is unknown. */

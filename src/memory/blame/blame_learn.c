@@ -87,8 +87,8 @@ double blame_certainty(const struct blame *b, const struct blame_owner *owner)
 	const struct owner *known = mem_places_owner(b->places, owner->owner);
 	uint64_t agreeing, votes;
 
-	if (!known->type || (known->kind != OWNER_RECORD && known->kind != OWNER_NAMED))
+	if (!owner->by_vote)
 		return -1;
 	votes = typed_memory_votes(mem_places_typed(b->places), known->type, &agreeing);
-	return votes ? (double)agreeing / (double)votes : -1;
+	return votes ? (double)agreeing / (double)votes : 1; /* the allocating call names it */
 }

@@ -22,6 +22,8 @@ const char *pieces_obstacle(const struct type *type)
 		return "the members of a union have one place";
 	if (!type->size)
 		return "its size is not known";
+	if (!strncmp(type->name, "std::", 5) || !strncmp(type->name, "__gnu_cxx::", 11))
+		return "the standard library declares it";
 	for (i = 0; i < type->nr_members; i++) {
 		const struct type_member *m = &type->members[i];
 

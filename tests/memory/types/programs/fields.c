@@ -95,7 +95,7 @@ static void heap(void)
 	TIMES(200) open->item[i % 100] = i;
 	TIMES(64) ints[i] = i;
 	cacheray_rtta_remove((void *)one);
-	TIMES(1000) one->first = i; /* of no annotated block */
+	TIMES(1000) one->first = i; /* of no annotated block: the code has the type */
 	again = one;
 	cacheray_rtta_add((void *)again, sizeof(struct inner), 1, "struct inner");
 	TIMES(5)((volatile struct inner *)again)->weight = i; /* struct inner, weight: 5 w */
