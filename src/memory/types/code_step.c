@@ -14,6 +14,7 @@ static const struct step_machine step_x86 = {
 	.clobbered = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 4 | 1u << 5 | 0xfu << 8,
 	.stack_pointer = 7,
 	.result = 0,
+	.entry = 8,
 	.arguments = { 5, 4, 1, 2, 8, 9 },
 };
 

@@ -43,6 +43,8 @@ struct step_machine {
 	unsigned machine; /* EM_X86_64 or EM_AARCH64 */
 	uint32_t clobbered;
 	int8_t stack_pointer, result;
+	int8_t entry; /* at the entry of a function, its frame ends so far above the stack pointer
+		       */
 	int8_t arguments[6];
 };
 

@@ -284,6 +284,8 @@ static void flow_enter(struct value_flow *f, uint32_t block)
 	if (f->in->frame_at(f->in->arg, flow_start(f, block), &reg, &offset) && reg >= 0 &&
 	    reg < STEP_REGISTERS)
 		flow_state_set_frame(&s, reg, -offset);
+	else if (flow_start(f, block) == f->in->entry)
+		flow_state_set_frame(&s, f->in->machine->stack_pointer, -f->in->machine->entry);
 	flow_reach(f, block, &s);
 	flow_settle(f);
 }

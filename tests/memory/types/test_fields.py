@@ -35,7 +35,7 @@ def fields(result, name):
     return {f["name"]: (f["reads"], f["writes"]) for f in types[0]["fields"] if f["reads"] or f["writes"]}
 
 
-def check_c(result):
+def check_c(result, by_code=True):
     equal(fields(result, "struct plain"), {
         "tag": (0, 100), "a": (200, 0), "pos.x": (0, 30), "pos.y": (0, 40), "whole": (0, 50), "half": (0, 60),
         "name[]": (0, 70)}, "struct plain")
@@ -44,7 +44,9 @@ def check_c(result):
     equal(fields(result, "struct inner"), {"weight": (0, 95), "kind": (0, 92)}, "struct inner")
     equal(fields(result, "struct around"), {"before": (0, 11), "after": (0, 13)}, "struct around")
     # 1,000 of them without an annotation: the code says what they access.
-    equal(fields(result, "nameless_t"), {"first": (0, 1021), "second": (0, 14)}, "nameless_t")
+    without = fields(result, "nameless_t")["first"][1]
+    assert without == 1021 or (without == 21 and not by_code), f"nameless_t.first: {without} writes"
+    equal(fields(result, "nameless_t"), {"first": (0, without), "second": (0, 14)}, "nameless_t")
     equal(fields(result, "struct tail"), {"nr": (0, 22), "(behind the type)": (0, 200)}, "struct tail")
 
 
@@ -61,7 +63,7 @@ def every_field_has_its_accesses_in_c(dir, cc, _):
 def older_and_other_debug_information_says_the_same(dir, cc, _):
     for options in (("-O1", "-gdwarf-4"), ("-O1", "-gdwarf-4", "-fdebug-types-section"), ("-O1", "-gsplit-dwarf"),
                     ("-O2", "-gz")):
-        check_c(layout(traced(dir, "fields.c", cc, *options)))
+        check_c(layout(traced(dir, "fields.c", cc, *options)), by_code=False)
 
 
 @each_compiler
@@ -101,8 +103,7 @@ def variables_and_blocks_without_fields_are_told_by_name(dir):
     equal(counts["numbers"], [0, 300], "a variable")
     equal(counts["globals::calls"], [0, 15], "a static variable of a function")
     equal(counts["i32*"], [0, 64], "a type that only the trace knows")
-    block = [c for name, c in counts.items() if name.startswith("heap: ")]
-    equal([0, 1000] in block, True, f"what is annotated no longer, in {counts}")
+    equal(counts["nameless_t"], [0, 21 + 14 + 1000], "what is annotated no longer has the type of the code")
 
 
 @test

@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -161,6 +162,38 @@ def nodes_of_containers_have_their_types(dir, cc, cxx):
             assert name in types, f"{cxx} {level}: no {name} among {sorted(types)}"
             missing = set(fields) - types[name]
             assert not missing, f"{cxx} {level}: {name} has no {missing}: {sorted(types[name])}"
+
+
+CODE = {"struct table.nr", "struct table.slots", "struct node.left", "struct node.right", "struct node.key", "struct node.hits",
+        "struct node.weight[]", "struct table.pairs[].b"}
+COMPILERS = {"gcc": ("gcc",), "clang": ("clang",), "aarch64 gcc": ("aarch64-linux-gnu-gcc",),
+             "aarch64 clang": ("clang", "--target=aarch64-linux-gnu")}
+
+
+def code_types(dir, name, cc, level):
+    """The fields that the instructions of code_types.c access; the program is not run."""
+    path = os.path.join(dir, f"{name}{level}".replace(" ", "-"))
+    common = ("-nostdlib", "-fno-stack-protector", "-ffreestanding", "-c")
+    steps = [(*cc, "-g", level, "-fsanitize=thread", *common, str(HERE / "programs" / "code_types.c"), "-o", path + "1.o"),
+             (*cc, *common, str(HERE / "programs" / "code_hooks.c"), "-o", path + "2.o"),
+             ("aarch64-linux-gnu-ld" if "aarch64" in name else "ld", "-e_start", path + "1.o", path + "2.o", "-o", path)]
+    for command in steps:
+        r = subprocess.run(command, capture_output=True, text=True)
+        equal(r.returncode, 0, f"status of {command}: {r.stderr}")
+    r = subprocess.run([str(LIST), "--code", path, "0x400000", "0x404000"], capture_output=True, text=True)
+    equal(r.returncode, 0, f"status of list_access_types: {r.stderr}")
+    return {"{0}.{2}".format(*line.split("|")) for line in r.stdout.splitlines()}
+
+
+@test
+def instructions_of_both_machines_have_their_types(dir):
+    for name, cc in COMPILERS.items():
+        if not shutil.which(cc[0]) or ("aarch64" in name and not shutil.which("aarch64-linux-gnu-ld")):
+            continue
+        for level in LEVELS:
+            found = code_types(dir, name, cc, level)
+            assert not found - CODE, f"{name} {level}: wrong: {sorted(found - CODE)}"
+            assert len(CODE - found) <= 3, f"{name} {level}: missing: {sorted(CODE - found)}"
 
 
 if __name__ == "__main__":
