@@ -65,7 +65,7 @@ ct_may_use(WITH_POSTGRESQL LIBPQ libpq "export postgresql" libpq-dev libpq-devel
 ct_may_use(WITH_MYSQL LIBMARIADB libmariadb "export mysql" libmariadb-dev mariadb-connector-c-devel mariadb-libs)
 ct_may_use(WITH_HTTP MICROHTTPD "libmicrohttpd>=0.9.71" "serve and run --serve" libmicrohttpd-dev libmicrohttpd-devel libmicrohttpd)
 ct_may_use(WITH_NCURSES NCURSES ncursesw "top as a screen, not one picture" libncurses-dev ncurses-devel ncurses)
-ct_may_use(WITH_CAPSTONE CAPSTONE capstone "lines of co_await in why" libcapstone-dev capstone-devel capstone)
+ct_may_use(WITH_CAPSTONE CAPSTONE capstone "lines of co_await in why, types of heap blocks in mem sim" libcapstone-dev capstone-devel capstone)
 ct_may_use(WITH_CURL CURL libcurl "load, fleet, export otlp: HTTP to other servers" libcurl4-openssl-dev libcurl-devel curl)
 ct_may_use(WITH_NATS NATS libnats "ship and load by NATS JetStream" libnats-dev cnats-devel cnats)
 if(ct_left_out)

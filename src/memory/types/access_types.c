@@ -10,10 +10,9 @@
 #include "memory/types/type_model.h"
 #include "memory/types/value_flow.h"
 
-#define ACCESS_CACHE    4096u /* a power of two */
-#define FUNCTION_MAX    (1u << 22)
-#define FUNCTION_PARTS  64u
-#define FRAME_RULES_MAX 8u
+#define ACCESS_CACHE   4096u /* a power of two */
+#define FUNCTION_MAX   (1u << 22)
+#define FUNCTION_PARTS 64u
 
 /* What a function of the runtime does with its arguments. */
 enum callee_kind {
@@ -38,8 +37,7 @@ struct access_types {
 	struct u64map results; /* address of a function to 1 + pointee */
 	struct access_type **found;
 	size_t nr, room;
-	uint64_t nr_seen, nr_typed;
-	bool no_disassembler, no_memory;
+	bool no_memory;
 };
 
 /* The function that is being read. */
@@ -237,8 +235,6 @@ static void access_each_call(void *arg, uint64_t addr, uint64_t target,
 
 	if (kind == CALLEE_OTHER)
 		return;
-	r->a->nr_seen++;
-	r->a->nr_typed += targets[0].pointee != 0;
 	access_note(r->a, &r->a->by_pc, addr + r->bias, &targets[0], kind == CALLEE_ACCESS);
 	if (kind == CALLEE_COPY)
 		access_note(r->a, &r->a->by_copy, addr + r->bias, &targets[1], false);
@@ -299,7 +295,9 @@ static void access_read_function(struct access_types *a, struct types_module *m,
 	};
 
 	if (!in.machine) {
-		a->no_disassembler = true;
+		types_say(a->types,
+			  "the disassembler (libcapstone) is missing, or does not know the "
+			  "program's machine: heap blocks without annotations have no types");
 		return;
 	}
 	r.cfi = dwfl_module_eh_cfi(m->file.dwfl_module, &cfi_bias);
@@ -360,20 +358,6 @@ const struct access_type *access_types_find(struct access_types *a, uint64_t pc,
 			c->found[0] = first;
 	}
 	return c->found[is_write];
-}
-
-uint64_t access_types_seen(const struct access_types *a, uint64_t *typed)
-{
-	*typed = a->nr_typed;
-	return a->nr_seen;
-}
-
-const char *access_types_problem(const struct access_types *a)
-{
-	if (a->no_disassembler)
-		return "no disassembler (libcapstone): heap blocks without annotations have no "
-		       "types";
-	return NULL;
 }
 
 void access_types_free(struct access_types *a)

@@ -31,12 +31,6 @@ struct access_types *access_types_new(struct types *types);
 /* @pc is the address after the call of the runtime, as the trace has it.  NULL: unknown. */
 const struct access_type *access_types_find(struct access_types *a, uint64_t pc, bool is_write);
 
-/* The number of access instructions in functions that were read, and of those with a type. */
-uint64_t access_types_seen(const struct access_types *a, uint64_t *typed);
-
-/* Why there are no types, as a sentence; NULL: no problem. */
-const char *access_types_problem(const struct access_types *a);
-
 /* Accepts NULL. */
 void access_types_free(struct access_types *a);
 

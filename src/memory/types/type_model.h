@@ -8,6 +8,7 @@
  *	field_paths.c  a type's fields by path, and the field at an offset
  *	types.c   the tables, names and addresses
  *	dwarf_json.c, type_files.c   types from files that the trace does not name
+ *	access_types.c, value_flow.c, ...   types of instructions and heap blocks
  */
 #ifndef MEMORY_TYPES_TYPE_MODEL_H
 #define MEMORY_TYPES_TYPE_MODEL_H

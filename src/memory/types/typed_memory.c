@@ -111,11 +111,6 @@ uint64_t typed_memory_votes(const struct typed_memory *m, uint32_t type, uint64_
 	return votes;
 }
 
-const char *typed_memory_problem(const struct typed_memory *m)
-{
-	return access_types_problem(m->accesses);
-}
-
 void typed_memory_free(struct typed_memory *m)
 {
 	if (!m)

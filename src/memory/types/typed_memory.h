@@ -42,9 +42,6 @@ void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
 /* The votes on blocks of @type, and how many of them agree; 0 if no block has it by vote. */
 uint64_t typed_memory_votes(const struct typed_memory *m, uint32_t type, uint64_t *agreeing);
 
-/* Why there are no types; NULL: no problem. */
-const char *typed_memory_problem(const struct typed_memory *m);
-
 /* Accepts NULL. */
 void typed_memory_free(struct typed_memory *m);
 

@@ -193,7 +193,7 @@ def instructions_of_both_machines_have_their_types(dir):
         for level in LEVELS:
             found = code_types(dir, name, cc, level)
             assert not found - CODE, f"{name} {level}: wrong: {sorted(found - CODE)}"
-            assert len(CODE - found) <= 3, f"{name} {level}: missing: {sorted(CODE - found)}"
+            assert len(CODE - found) <= 4, f"{name} {level}: missing: {sorted(CODE - found)}"
 
 
 if __name__ == "__main__":
