@@ -91,7 +91,7 @@ static void arm_add_one(struct step_sink *sink, const struct code_step *first, c
 	struct code_step step = *first;
 
 	step.width = is_general ? (uint8_t)arm_width(insn->id, reg) : 16;
-	step.disp += which * step.width;
+	step.disp += (int64_t)which * step.width;
 	if (step.kind == STEP_LOAD)
 		step.dst = (int8_t)number;
 	else
@@ -112,7 +112,7 @@ static bool arm_decode_memory(struct step_sink *sink, const cs_insn *insn, bool 
 
 	if (arm->op_count < nr + 1 || memory->type != ARM64_OP_MEM || !arm_address(memory, &step))
 		return false;
-	base = step.base;
+	base = step_arm_number(memory->mem.base);
 	by = is_post ? arm->operands[nr + 1].imm : memory->mem.disp;
 	if (arm->writeback && !is_post) {
 		arm_write_back(sink, base, by);

@@ -205,13 +205,15 @@ static bool pointee_array_at(void *arg, Dwarf_Die *type, uint64_t offset)
 {
 	struct pointee_array *a = arg;
 	Dwarf_Die element;
+	uint64_t size;
 
 	if (a->depth >= POINTEE_DEPTH || a->found)
 		return true;
 	if (dwarf_tag(type) == DW_TAG_array_type) {
 		if (!pointee_element(a->p, type, &offset, &element))
 			return false;
-		a->found = a->step % pointee_size(&element) == 0;
+		size = pointee_size(&element);
+		a->found = size && a->step % size == 0;
 		if (a->found)
 			return true;
 		type = &element;

@@ -8,7 +8,7 @@
 
 #include "memory/types/pointee.h"
 
-enum variable_place {
+enum range_kind {
 	VARIABLE_IN_REGISTER, /* the register has its value, plus `offset` */
 	VARIABLE_AT_FRAME,    /* in memory, `offset` bytes from the frame base */
 	VARIABLE_AT_REGISTER, /* in memory, `offset` bytes from the register */
@@ -16,7 +16,7 @@ enum variable_place {
 
 struct variable_range {
 	uint64_t start, end; /* addresses in the file */
-	enum variable_place place;
+	enum range_kind place;
 	int reg;
 	int64_t offset;
 	uint32_t pointee; /* of a variable in a register */
