@@ -49,7 +49,7 @@ static void *heap_find(const char *name)
 	if (!dlsym || looking)
 		return NULL;
 	looking = 1;
-	f = dlsym(NEXT, name);
+	f = dlsym(NEXT, name); /* NOLINT(performance-no-int-to-ptr) */
 	looking = 0;
 	return f;
 }

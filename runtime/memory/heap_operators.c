@@ -37,13 +37,16 @@ static void *operator_find(void **known, const char *name)
 	void *f = __atomic_load_n(known, __ATOMIC_RELAXED);
 
 	if (!f && dlsym) {
-		f = dlsym(NEXT, name);
+		f = dlsym(NEXT, name); /* NOLINT(performance-no-int-to-ptr) */
 		__atomic_store_n(known, f, __ATOMIC_RELAXED);
 	}
 	return f;
 }
 
-/* Define an operator: @fallback is used in a program without the C++ library. */
+/*
+ * Define an operator: @fallback is used in a program without the C++ library.
+ * NOLINTBEGIN(bugprone-macro-parentheses): lists of parameters and arguments, in parentheses
+ */
 #define OPERATOR_NEW(name, symbol, params, types, args, fallback)                \
 	OPERATOR_API void *name params __asm__(symbol);                          \
 	void *name params                                                        \
@@ -71,6 +74,8 @@ static void *operator_find(void **known, const char *name)
 			free(p);                                               \
 		operator_end();                                                \
 	}
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 OPERATOR_NEW(operator_new, "_Znwm", (size_t n), (size_t), (n), malloc(n ? n : 1))
 OPERATOR_NEW(operator_new_array, "_Znam", (size_t n), (size_t), (n), malloc(n ? n : 1))
