@@ -17,7 +17,7 @@
 
 #define SOURCE_LINES    300u /* lines with misses that are shown with their surroundings */
 #define SOURCE_AROUND   4u
-#define SOURCE_SHARE    2000u /* a line with less than this part of the cost is not chosen */
+#define SOURCE_SHARE    500u /* a line with less than this part of the cost is not chosen */
 #define SOURCE_SIZE_MAX ((size_t)64 << 20)
 #define SOURCE_TEXT_MAX 400u /* bytes of a line */
 

@@ -174,6 +174,18 @@ static uint32_t profile_inner(struct call_profile *p, uint32_t frame, uint32_t p
 	return profile_frame(p, frame, CALL_NONE, function);
 }
 
+/*
+ * The frame that calls @to from @from, below @frame.  A compiler may inline the first part of a
+ * function and call the rest: both have the name of the function, which is one frame then.
+ */
+static uint32_t profile_caller(struct call_profile *p, uint32_t frame, uint32_t from, uint32_t to)
+{
+	if (from != CALL_NONE && to != CALL_NONE &&
+	    p->places[from].function == p->places[to].function)
+		return frame;
+	return profile_inner(p, frame, from);
+}
+
 /* The frames of all nodes: @frames has a number for each. */
 static void profile_add_nodes(struct call_profile *p, const struct call_tree *t, uint32_t *frames)
 {
@@ -187,7 +199,7 @@ static void profile_add_nodes(struct call_profile *p, const struct call_tree *t,
 		/* What calls the outermost function, of the C library, is of no interest. */
 		if (n->parent && n->call_site) {
 			from = profile_place(p, n->call_site);
-			parent = profile_inner(p, parent, from);
+			parent = profile_caller(p, parent, from, to);
 		}
 		if (to == CALL_NONE || p->has_failed)
 			return;

@@ -208,6 +208,24 @@ static void code_between_two_functions_is_a_function(void)
 	call_tree_free(t);
 }
 
+static void a_function_that_is_partly_inlined_is_one_frame(void)
+{
+	struct call_tree *t = call_tree_new(&config);
+	struct call_profile *p;
+
+	enter(t, fn_main, NULL);
+	enter(t, fn_a, fn_a); /* the first part of a is in main */
+	touch(t, fn_a, 5, 256);
+	enter(t, fn_a, fn_a); /* recursion */
+	touch(t, fn_a, 7, 256);
+	p = profile_of(t);
+	CHECK_EQ(p->nr_frames, 4); /* the root, main, a, a */
+	CHECK_EQ(whole_of(p, "fn_a"), 12);
+	CHECK_EQ(named(p, "fn_a")->calls, 2);
+	call_profile_free(p);
+	call_tree_free(t);
+}
+
 static void fractions_of_a_sample_add_up(void)
 {
 	struct call_tree *t = call_tree_new(&config);
@@ -320,6 +338,7 @@ int main(void)
 	RUN(an_access_counts_once_in_each_function_of_its_stack);
 	RUN(recursion_counts_once);
 	RUN(code_between_two_functions_is_a_function);
+	RUN(a_function_that_is_partly_inlined_is_one_frame);
 	RUN(fractions_of_a_sample_add_up);
 	RUN(without_stacks_functions_have_their_own_accesses);
 	RUN(depth_and_variety_are_bounded);

@@ -101,10 +101,12 @@ function sourceTable(d: MemoryData, source: SourceFile, hunk: SourceFile["hunks"
 
 function sourceArticle(d: MemoryData, source: SourceFile): HTMLElement {
 	const most = Math.max(0, ...source.hunks.flatMap((hunk) => hunk.counts.map((c) => c.cost)));
+	const costOf = (hunk: SourceFile["hunks"][number]) => hunk.counts.reduce((sum, c) => sum + c.cost, 0);
+	const hunks = [...source.hunks].sort((a, b) => costOf(b) - costOf(a));
 	return h("article", { class: "source-file", data: { file: source.file } },
 		h("h3", { class: "mono" }, source.file, " ", h("span", { class: "muted" }, `${fmt.percent(source.cost, d.cost)} of the cost`)),
 		source.problem === null ? null : h("p", { class: "remark" }, `${source.problem}.`),
-		...source.hunks.map((hunk) => sourceTable(d, source, hunk, most)));
+		...hunks.map((hunk) => sourceTable(d, source, hunk, most)));
 }
 
 export function sourcePart(d: MemoryData): PagePart | null {
@@ -115,6 +117,6 @@ export function sourcePart(d: MemoryData): PagePart | null {
 	const none = empty("Nothing here matches the filter.");
 	none.hidden = true;
 	box.el.id = "source";
-	replace(box.body, h("p", null, "The lines around those that miss. Counts are of all code of the line, inlined copies included."), none, ...articles.map(([el]) => el));
+	replace(box.body, h("p", null, "The lines around those that miss, the most expensive first. Counts are of all code of the line, inlined copies included."), none, ...articles.map(([el]) => el));
 	return { view: "source", label: "Source", el: box.el, filter: (words) => filterArticles(box, none, articles, words) };
 }
