@@ -9,21 +9,11 @@
 #include "memory/format/record_filter.h"
 
 static const struct command *const mem_commands[] = {
-	&command_mem_cc,
-	&command_mem_cxx,
-	&command_mem_run,
-	&command_mem_check,
-	&command_mem_dump,
-	&command_mem_stat,
-	&command_mem_sim,
-	&command_mem_layout,
-	&command_mem_calls,
-	&command_mem_diff,
-	&command_mem_html,
-	&command_mem_convert,
-	&command_mem_recover,
-	&command_mem_ctl,
-	NULL,
+	&command_mem_cc,      &command_mem_cxx,    &command_mem_run,
+	&command_mem_check,   &command_mem_dump,   &command_mem_stat,
+	&command_mem_sim,     &command_mem_layout, &command_mem_calls,
+	&command_mem_diff,    &command_mem_html,   &command_mem_convert,
+	&command_mem_recover, &command_mem_ctl,    NULL,
 };
 
 struct mem_reader *mem_open(const struct command *cmd, const char *path)
