@@ -95,10 +95,12 @@ static int diff_simulate(const struct mem_diff_options *q, struct mem_diff_side 
 	const struct call_profile *profile = NULL;
 	const char *problem;
 	unsigned i;
-	int rc = w.blame ? call_watch_begin(&w.calls, &q->machine.config, w.facts, err) : err->code;
+	int rc = w.blame ? blame_learn(w.blame, side->trace, err) : err->code;
 
 	side->replay.each = mem_diff_each;
 	side->replay.context = &w;
+	if (!rc)
+		rc = call_watch_begin(&w.calls, &q->machine.config, w.facts, err);
 	if (!rc)
 		rc = replay_run(&side->replay, sim, reader, err);
 	if (!rc)

@@ -115,6 +115,11 @@ test("allocation sites: every row of the data", async () => {
 	const { html, data } = memoryPage("nodes", { source: join(ROOT, "tests/memory/calls/nodes.c") });
 	assert.ok(data.allocation_sites.some((s) => s.function === "make_list" && s.blocks === 2000));
 	await on(html, "", async (page) => {
+		// How much of the heap has a name, and how sure its types are.
+		assert.match(await page.locator(".intro").innerText(), /Cost of the heap's misses: /);
+		const sure = data.types.filter((t) => t.certainty !== undefined);
+		const rows = (await cells(page, "Types")).filter((r) => sure.some((t) => t.name === r[0]));
+		assert.deepEqual(rows.map((r) => r[1]).sort(), sure.map((t) => `${Math.floor(100 * t.certainty)}%`).sort());
 		assert.deepEqual((await cells(page, "Allocation sites")).sort(), data.allocation_sites.map((s) =>
 			[`${s.function ?? s.pc} ${s.file === null ? (s.module ?? "") : `${s.file}:${s.line}`}${s.callers === "" ? "" : ` called by ${s.callers}`}`,
 				...[s.blocks, s.bytes, s.reads, s.writes, ...s.misses, s.false_sharing].map(String), `${((100 * s.cost) / data.cost).toFixed(1)}%`]).sort());

@@ -21,6 +21,15 @@ function notes(d: MemoryData): string[] {
 	return [...out, ...d.problems];
 }
 
+// How much of the heap's cost has a name.
+function heapNames(d: MemoryData): string | null {
+	const names = [["annotated", "annotated"], ["by_vote", "by type (vote of the instructions)"], ["by_code", "by type (accessing instruction)"],
+		["by_site", "by allocation site"], ["unnamed", "unnamed"]] as const;
+	const all = names.reduce((sum, [key]) => sum + d.heap_cost[key], 0);
+	if (all === 0) return null;
+	return `Cost of the heap's misses: ${names.filter(([key]) => d.heap_cost[key] > 0).map(([key, text]) => `${text} ${fmt.percent(d.heap_cost[key], all)}`).join(", ")}.`;
+}
+
 function head(d: MemoryData): HTMLElement {
 	const facts: [string, string][] = [["accesses", fmt.count(d.simulated)], ["threads", fmt.count(d.threads.length)],
 		["lost", `${fmt.count(d.lost)}${d.lost_unknown ? " or more" : ""}`]];
@@ -30,10 +39,12 @@ function head(d: MemoryData): HTMLElement {
 }
 
 function intro(d: MemoryData): HTMLElement {
+	const heap = heapNames(d);
 	return h("div", { class: "intro" },
 		h("h2", null, `Cache misses of ${d.title}`),
 		d.command.length > 0 ? h("p", { class: "muted mono" }, d.command.join(" ")) : null,
 		h("p", null, `${fmt.count(d.simulated)} accesses, simulated with caches of ${d.machine_from}, lines of ${d.machine.levels[0].line} bytes.`),
+		heap === null ? null : h("p", null, heap),
 		...notes(d).map((text) => h("p", { class: "remark" }, text)));
 }
 

@@ -104,6 +104,10 @@ export function typesPart(d: MemoryData): PagePart {
 				key: "name", label: "Type, variable or memory", class: "mono name", value: (o) => o.name,
 				show: (o) => (o.layout ? h("a", { href: viewHref("layouts", { type: String(d.types.indexOf(o)) }) }, o.name) : o.name),
 			},
+			...(d.types.some((o) => o.certainty !== undefined) ? [{
+				key: "certainty", label: "Certainty", title: "Share of the instructions' votes for this type of heap blocks", end: true,
+				value: (o: Owner) => o.certainty ?? null, show: (o: Owner) => (o.certainty === undefined ? "" : `${Math.floor(100 * o.certainty)}\u202f%`),
+			}] : []),
 			...countColumns<Owner>(d), sharedColumn<Owner>(), costColumn<Owner>(d.cost),
 		],
 	});

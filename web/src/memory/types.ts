@@ -43,6 +43,7 @@ export interface Layout {
 
 export interface Owner extends Counts {
 	name: string;
+	certainty?: number;        // share of the votes for this type of heap blocks, 0 to 1
 	fields: Field[];
 	layout: Layout | null;
 }
@@ -170,6 +171,7 @@ export interface MemoryData {
 	types_of: number;
 	source_lines: SourceLine[];
 	source_lines_of: number;
+	heap_cost: Record<"annotated" | "by_vote" | "by_code" | "by_site" | "unnamed", number>;
 	allocation_sites: AllocationSite[];
 	allocation_sites_of: number;
 	coroutines: Coroutine[];
