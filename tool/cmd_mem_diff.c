@@ -111,6 +111,7 @@ static int diff_simulate(const struct mem_diff_options *q, struct mem_diff_side 
 		rc = err_set(err, -ENOMEM, "no memory for the misses of '%s'", side->trace);
 	for (i = 0; !rc && (problem = blame_problem(w.blame, i)); i++)
 		message_print("mem diff", "%s", problem);
+	side->replay.context = NULL;
 	call_watch_end(&w.calls);
 	blame_free(w.blame);
 	return rc;
@@ -198,7 +199,7 @@ static int run_mem_diff(int argc, char **argv)
 	struct mem_diff_result *r = &q.result;
 	int first, status, i;
 
-	q.limits = (struct miss_limits){ .of_row = 5 * MISS_PERCENT,
+	q.limits = (struct miss_limits){ .of_row = UINT64_C(5) * MISS_PERCENT,
 					 .of_total = MISS_PERCENT / 2,
 					 .kinds = ~0u };
 	r->top = 10;

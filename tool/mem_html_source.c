@@ -76,14 +76,14 @@ static void source_merge(struct source_list *s)
 static bool source_choose(struct source_list *s)
 {
 	uint64_t total = call_profile_cost(s->profile, call_profile_total(s->profile));
-	struct source_line **sorted = calloc(s->nr + 1, sizeof(*sorted));
+	struct source_line **sorted = calloc(s->nr + 1, sizeof(struct source_line *));
 	size_t i;
 
 	if (!sorted)
 		return false;
 	for (i = 0; i < s->nr; i++)
 		sorted[i] = &s->lines[i];
-	qsort(sorted, s->nr, sizeof(*sorted), source_by_cost);
+	qsort(sorted, s->nr, sizeof(struct source_line *), source_by_cost);
 	for (i = 0; i < s->nr && i < SOURCE_LINES; i++)
 		sorted[i]->is_chosen = sorted[i]->cost > total / SOURCE_SHARE;
 	free(sorted);

@@ -110,9 +110,9 @@ static void callgrind_put_function(struct callgrind_writer *w, uint32_t function
 
 /* ---- order ---------------------------------------------------------------------- */
 
-static int callgrind_places_compare(const void *x, const void *y, void *profile)
+static int callgrind_places_compare(const void *x, const void *y, void *writer)
 {
-	const struct call_profile *p = profile;
+	const struct call_profile *p = ((const struct callgrind_writer *)writer)->p;
 	const struct call_place *a = &p->places[*(const uint32_t *)x];
 	const struct call_place *b = &p->places[*(const uint32_t *)y];
 
@@ -122,9 +122,9 @@ static int callgrind_places_compare(const void *x, const void *y, void *profile)
 }
 
 /* In the order of their first call. */
-static int callgrind_arcs_compare(const void *x, const void *y, void *profile)
+static int callgrind_arcs_compare(const void *x, const void *y, void *writer)
 {
-	const struct call_profile *p = profile;
+	const struct call_profile *p = ((const struct callgrind_writer *)writer)->p;
 	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
 
 	if (p->arcs[a].caller != p->arcs[b].caller)
@@ -132,7 +132,7 @@ static int callgrind_arcs_compare(const void *x, const void *y, void *profile)
 	return (a > b) - (a < b);
 }
 
-static uint32_t *callgrind_sorted(const struct call_profile *p, uint32_t nr,
+static uint32_t *callgrind_sorted(struct callgrind_writer *w, uint32_t nr,
 				  int (*compare)(const void *, const void *, void *))
 {
 	uint32_t *list = calloc((size_t)nr + 1, sizeof(*list)), i;
@@ -140,7 +140,7 @@ static uint32_t *callgrind_sorted(const struct call_profile *p, uint32_t nr,
 	for (i = 0; list && i < nr; i++)
 		list[i] = i;
 	if (list)
-		qsort_r(list, nr, sizeof(*list), compare, (void *)(uintptr_t)p);
+		qsort_r(list, nr, sizeof(*list), compare, w);
 	return list;
 }
 
@@ -207,8 +207,8 @@ int callgrind_write(const struct call_profile *p, const struct callgrind_head *h
 	uint32_t i, place = 0, arc = 0;
 	int rc = 0;
 
-	w.places = callgrind_sorted(p, p->nr_places, callgrind_places_compare);
-	w.arcs = callgrind_sorted(p, p->nr_arcs, callgrind_arcs_compare);
+	w.places = callgrind_sorted(&w, p->nr_places, callgrind_places_compare);
+	w.arcs = callgrind_sorted(&w, p->nr_arcs, callgrind_arcs_compare);
 	if (w.places && w.arcs) {
 		callgrind_put_head(head, out);
 		/* The root has nothing but calls. */

@@ -109,7 +109,7 @@ static int miss_add_owner(struct miss_rows *m, struct blame *b, const struct bla
 static int miss_add_owners(struct miss_rows *m, struct blame *b)
 {
 	size_t nr = blame_owners(b, NULL, 0), i;
-	const struct blame_owner **list = calloc(nr + 1, sizeof(*list));
+	const struct blame_owner **list = calloc(nr + 1, sizeof(struct blame_owner *));
 	int rc = list ? 0 : -ENOMEM;
 
 	if (list)
@@ -123,7 +123,7 @@ static int miss_add_owners(struct miss_rows *m, struct blame *b)
 static int miss_add_sites(struct miss_rows *m, struct blame *b)
 {
 	size_t nr = blame_allocations(b, NULL, 0), i;
-	const struct blame_allocation **list = calloc(nr + 1, sizeof(*list));
+	const struct blame_allocation **list = calloc(nr + 1, sizeof(struct blame_allocation *));
 	int rc = list ? 0 : -ENOMEM;
 
 	if (list)
