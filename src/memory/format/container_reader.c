@@ -470,6 +470,11 @@ static void begin_run(struct container *c, struct lane *lane)
 	struct turn was = lane->turn;
 	bool began = lane->began;
 
+	if (c->base.keeps_stamps) {
+		lane->start = lane->unpack.time_ns;
+		set_turn(c, lane, (struct turn){ lane->unpack.order, lane->start, true });
+		return;
+	}
 	set_span(c, lane);
 	set_turn(c, lane, (struct turn){ lane->unpack.order, lane->start, true });
 	if (began && was.is_access && was.order == lane->turn.order && was.time_ns > lane->start)
@@ -521,7 +526,7 @@ static uint32_t run_until_other(const struct container *c, const struct lane *la
 	const struct lane *other;
 	uint64_t nr;
 
-	if (c->nr_heap < 2)
+	if (c->nr_heap < 2 || c->base.keeps_stamps)
 		return rest;
 	other = c->heap[1];
 	if (c->nr_heap > 2 && mem_container_before(c->heap[2], other))
@@ -543,7 +548,7 @@ static bool container_run(struct mem_source *s, struct mem_run *out)
 
 	/* The last run or record returned belongs to this lane: advance it. */
 	if (lane) {
-		if (lane->run_nr)
+		if (lane->run_nr && !s->keeps_stamps)
 			lane->turn.time_ns = run_time(lane, lane->run_at);
 		if (lane->run_at >= lane->run_nr && !lane_load(c, lane))
 			c->heap[0] = c->heap[--c->nr_heap];

@@ -194,6 +194,11 @@ bool mem_reader_run(struct mem_reader *r, struct mem_run *out)
 	return mem_reader_gather(r, out);
 }
 
+void mem_reader_keep_stamps(struct mem_reader *r)
+{
+	r->source->keeps_stamps = true;
+}
+
 int mem_reader_error(const struct mem_reader *r, struct err *err)
 {
 	if (r->source->err.code)

@@ -52,6 +52,9 @@ struct mem_run {
 };
 bool mem_reader_run(struct mem_reader *r, struct mem_run *out);
 
+/* From now on, mem_reader_run() keeps the order of mem_reader_next().  Call it before the first. */
+void mem_reader_keep_stamps(struct mem_reader *r);
+
 /* 0, or the error that ended reading. */
 int mem_reader_error(const struct mem_reader *r, struct err *err);
 
@@ -100,7 +103,9 @@ struct mem_source {
 	struct mem_facts facts;
 	struct mem_faults faults;
 	struct mem_blocks blocks;
-	struct err err; /* code < 0: reading ended with this error */
+	struct err err;    /* code < 0: reading ended with this error */
+	bool keeps_stamps; /* runs are in the order of records: all accesses of a stamp in sequence
+			    */
 	uint64_t done, size, offset;
 };
 

@@ -162,7 +162,8 @@ static int mem_stat_use_lines(struct mem_stat *s, struct mem_stat_thread *t,
 	return 0;
 }
 
-static int access_record(struct mem_stat *s, struct mem_stat_thread *t, const struct mem_record *r)
+static inline int access_record(struct mem_stat *s, struct mem_stat_thread *t,
+				const struct mem_record *r)
 {
 	uint32_t type = s->regions.nr ? count_type(s, r) : NO_TYPE;
 
@@ -188,10 +189,6 @@ static int one_record(struct mem_stat *s, const struct mem_record *r)
 
 	if (!t)
 		return -ENOMEM;
-	if (mem_is_access(r)) {
-		s->in_coroutines += t->in_coroutine;
-		return access_record(s, t, r);
-	}
 	if (r->kind == MEM_CORO) {
 		t->in_coroutine = r->value != 0;
 		s->resumes += (r->cause & CRAY_CORO_CAUSE) == CRAY_CORO_RESUMED;
@@ -212,11 +209,34 @@ static int one_record(struct mem_stat *s, const struct mem_record *r)
 	return 0;
 }
 
+/* A run of accesses of one thread. */
+static int mem_stat_accesses(struct mem_stat *s, const struct mem_run *run)
+{
+	struct mem_stat_thread *t = mem_stat_thread_of(s, run->thread);
+	struct mem_record rec = { .thread = run->thread,
+				  .weight_256 = run->weight_256,
+				  .time_ns = run->time_ns };
+	uint32_t i;
+	int ret = 0;
+
+	if (!t)
+		return -ENOMEM;
+	s->in_coroutines += t->in_coroutine ? run->nr : 0;
+	for (i = 0; ret == 0 && i < run->nr; i++) {
+		rec.kind = run->access[i].is_write;
+		rec.size = run->access[i].size;
+		rec.address = run->access[i].address;
+		rec.pc = run->access[i].pc;
+		ret = access_record(s, t, &rec);
+	}
+	return ret;
+}
+
 int mem_stat_run(struct mem_stat *s, const struct mem_stat_config *config, struct mem_reader *r,
 		 struct err *err)
 {
-	const struct mem_record *rec;
 	struct progress progress;
+	struct mem_run run;
 	uint64_t n = 0;
 	uint32_t i;
 	int ret;
@@ -228,10 +248,14 @@ int mem_stat_run(struct mem_stat *s, const struct mem_stat_config *config, struc
 		s->window = 1000000;
 	ret = lines_init(&s->lines, config->lines_max);
 	progress_start(&progress, "reading", mem_reader_size(r));
-	while (ret == 0 && (rec = mem_reader_next(r))) {
-		ret = one_record(s, rec);
-		if ((++n & 0xffff) == 0)
+	mem_reader_keep_stamps(r);
+	while (ret == 0 && mem_reader_run(r, &run)) {
+		ret = run.record ? one_record(s, run.record) : mem_stat_accesses(s, &run);
+		n += run.nr + 1;
+		if (n >= 0x10000) {
 			progress_update(&progress, mem_reader_done(r));
+			n = 0;
+		}
 	}
 	progress_full(&progress, NULL);
 	progress_end(&progress);

@@ -29,37 +29,71 @@ static bool is_sampled(const struct reuse_lines *l, uint64_t line)
 	return (h >> 32) < (UINT64_C(1) << 32) / l->one_in;
 }
 
-/* ---- the Fenwick tree ---------------------------------------------------- */
+/* ---- the order of last uses ------------------------------------------------ */
 
-static void tree_add(struct reuse_lines *l, uint32_t slot, uint32_t by)
+#define SUM_SLOTS 512u /* of a sum */
+#define SUM_SUMS  64u  /* of these, in a sum of sums */
+
+static uint32_t order_nr_sums(const struct reuse_lines *l)
 {
-	for (slot++; slot <= l->nr_slots; slot += slot & (0 - slot))
-		l->tree[slot] += by; /* adding ~0 subtracts 1 */
+	return (l->nr_slots + SUM_SLOTS - 1) / SUM_SLOTS;
 }
 
-/* Number of last uses in slots 0 to @slot. */
-static uint32_t tree_sum(const struct reuse_lines *l, uint32_t slot)
+/* The sums of sums follow the sums. */
+static uint32_t *order_tops(const struct reuse_lines *l)
 {
-	uint32_t sum = 0;
+	return l->sums + order_nr_sums(l);
+}
 
-	for (slot++; slot > 0; slot &= slot - 1)
-		sum += l->tree[slot];
+/* Each bit counts: the instruction for it is not in every processor. */
+static uint64_t order_count_bits(uint64_t x)
+{
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return x * UINT64_C(0x0101010101010101) >> 56;
+}
+
+static void order_change(struct reuse_lines *l, uint32_t slot, uint32_t by)
+{
+	l->bits[slot / 64] ^= UINT64_C(1) << slot % 64;
+	l->sums[slot / SUM_SLOTS] += by; /* adding ~0 subtracts 1 */
+	order_tops(l)[slot / SUM_SLOTS / SUM_SUMS] += by;
+}
+
+static uint64_t order_add_up(const uint32_t *sums, uint32_t from, uint32_t to)
+{
+	uint64_t sum = 0;
+
+	for (; from < to; from++)
+		sum += sums[from];
 	return sum;
 }
 
-/* Rebuild the tree: all slots up to `now` are in use. */
-static void tree_fill(struct reuse_lines *l)
+/* Number of last uses in the slots after @slot. */
+static uint64_t order_behind(const struct reuse_lines *l, uint32_t slot)
+{
+	uint32_t word = slot / 64, sum = slot / SUM_SLOTS, top = sum / SUM_SUMS;
+	uint32_t words = (l->now + 63) / 64, sums = (l->now + SUM_SLOTS - 1) / SUM_SLOTS;
+	uint32_t end = (sum + 1) * (SUM_SLOTS / 64), tops = sums / SUM_SUMS + 1;
+	uint64_t behind = order_count_bits(l->bits[word] >> slot % 64 >> 1);
+
+	for (word++; word < end && word < words; word++)
+		behind += order_count_bits(l->bits[word]);
+	end = (top + 1) * SUM_SUMS;
+	behind += order_add_up(l->sums, sum + 1, end < sums ? end : sums);
+	return behind + (end < sums ? order_add_up(order_tops(l), top + 1, tops) : 0);
+}
+
+/* All slots up to `now` are in use, no others. */
+static void order_fill(struct reuse_lines *l)
 {
 	uint32_t i;
 
-	for (i = 1; i <= l->nr_slots; i++)
-		l->tree[i] = i <= l->now;
-	for (i = 1; i <= l->nr_slots; i++) {
-		uint32_t up = i + (i & (0 - i));
-
-		if (up <= l->nr_slots)
-			l->tree[up] += l->tree[i];
-	}
+	memset(l->bits, 0, l->nr_slots / 8);
+	memset(l->sums, 0, (order_nr_sums(l) * 2 + 1) * sizeof(*l->sums));
+	for (i = 0; i < l->now; i++)
+		order_change(l, i, 1);
 }
 
 /* Compact the slots of last uses in order; free slots are at the end. */
@@ -76,7 +110,7 @@ static void close_up(struct reuse_lines *l)
 		l->lines[owner].slot = to++;
 	}
 	l->now = to;
-	tree_fill(l);
+	order_fill(l);
 }
 
 /* ---- the table ----------------------------------------------------------- */
@@ -92,12 +126,17 @@ static void lines_place(struct reuse_lines *l, uint32_t index)
 
 static struct reuse_line *lines_find(struct reuse_lines *l, uint64_t line)
 {
-	uint64_t i = lines_hash(l, line);
-	uint32_t at;
+	uint32_t at, *recent = &l->recent[line & (LINES_RECENT - 1)];
+	uint64_t i;
 
+	if (*recent < l->nr && l->lines[*recent].line == line)
+		return &l->lines[*recent];
+	i = lines_hash(l, line);
 	while ((at = l->places[i & (l->nr_places - 1)]) != 0) {
-		if (l->lines[at - 1].line == line)
+		if (l->lines[at - 1].line == line) {
+			*recent = at - 1;
 			return &l->lines[at - 1];
+		}
 		i++;
 	}
 	return NULL;
@@ -107,24 +146,29 @@ static struct reuse_line *lines_find(struct reuse_lines *l, uint64_t line)
 static int lines_resize(struct reuse_lines *l, uint32_t size)
 {
 	struct reuse_line *lines = realloc(l->lines, size * sizeof(*lines));
-	uint32_t *places, *tree, *owner, i;
+	uint32_t *places, *sums, *owner, i;
+	uint64_t *bits;
 
 	if (lines)
 		l->lines = lines;
 	places = calloc((size_t)size * 2, sizeof(*places));
-	tree = calloc((size_t)size * 4 + 1, sizeof(*tree));
+	bits = calloc((size_t)size * 4 / 64 + 1, sizeof(*bits));
+	sums = calloc(((size_t)size * 4 / SUM_SLOTS + 1) * 2 + 1, sizeof(*sums));
 	owner = realloc(l->owner, (size_t)size * 4 * sizeof(*owner));
 	if (owner)
 		l->owner = owner;
-	if (!lines || !places || !tree || !owner) {
+	if (!lines || !places || !bits || !sums || !owner) {
 		free(places);
-		free(tree);
+		free(bits);
+		free(sums);
 		return -ENOMEM;
 	}
 	free(l->places);
-	free(l->tree);
+	free(l->bits);
+	free(l->sums);
 	l->places = places;
-	l->tree = tree;
+	l->bits = bits;
+	l->sums = sums;
 	l->size = size;
 	l->nr_places = size * 2;
 	l->nr_slots = size * 4;
@@ -172,6 +216,9 @@ int lines_init(struct reuse_lines *l, uint32_t max)
 	for (l->max = 64; l->max < (max ? max : LINES_MAX);)
 		l->max *= 2;
 	l->one_in = 1;
+	l->recent = calloc(LINES_RECENT, sizeof(*l->recent));
+	if (!l->recent)
+		return -ENOMEM;
 	return lines_resize(l, l->max < FIRST_LINES ? l->max : FIRST_LINES);
 }
 
@@ -220,7 +267,7 @@ static void move_to_front(struct reuse_lines *l, struct reuse_line *line)
 		close_up(l);
 	line->slot = l->now;
 	l->owner[l->now] = (uint32_t)(line - l->lines);
-	tree_add(l, l->now++, 1);
+	order_change(l, l->now++, 1);
 }
 
 static void lines_count(struct reuse_lines *l, struct reuse_line *line, bool write, uint32_t thread,
@@ -257,10 +304,10 @@ int lines_use(struct reuse_lines *l, uint64_t number, bool write, uint32_t threa
 		return 0;
 	line = lines_find(l, number);
 	if (line) {
-		uint64_t behind = l->nr - tree_sum(l, line->slot);
+		uint64_t behind = order_behind(l, line->slot);
 
 		l->reuse[lines_bucket(behind * l->one_in)] += l->one_in;
-		tree_add(l, line->slot, ~0u);
+		order_change(l, line->slot, ~0u);
 		line->slot = NO_SLOT;
 	} else if (first_use(l, number, &line) < 0) {
 		return -ENOMEM;
@@ -306,7 +353,9 @@ void lines_release(struct reuse_lines *l)
 {
 	free(l->lines);
 	free(l->places);
-	free(l->tree);
+	free(l->bits);
+	free(l->sums);
+	free(l->recent);
 	free(l->owner);
 	memset(l, 0, sizeof(*l));
 }

@@ -4,8 +4,9 @@
  *
  * The reuse distance of an access is the number of different lines used since the previous use of
  * the line: an LRU cache holds the line if and only if it has more than that many lines.  The
- * distance is exact: a Fenwick tree over the order of last uses counts the lines used since.  An
- * access costs O(log lines), unless it is to the same line as the access before.
+ * distance is exact: a bit per slot in the order of last uses says whether the slot is the last use
+ * of a line, and sums per 512 and per 32768 slots count the lines used since.  To change a bit
+ * costs three additions, and most distances are short: their bits are in a few words.
  *
  * Memory is bounded.  Beyond LINES_MAX lines the table becomes a sample: only lines whose hash is
  * below a threshold are followed, the threshold is halved as often as needed, and each sampled
@@ -20,7 +21,8 @@
 #include <stdint.h>
 
 #define LINES_MAX     (1u << 22) /* default maximum of lines followed at a time */
-#define LINES_BUCKETS 48         /* distances 0, 1, 2-3, 4-7 ... */
+#define LINES_RECENT  4096u
+#define LINES_BUCKETS 48 /* distances 0, 1, 2-3, 4-7 ... */
 
 struct reuse_line {
 	uint64_t line; /* address / line size */
@@ -36,12 +38,14 @@ struct reuse_lines {
 	uint32_t nr, size, max;
 	uint32_t *places; /* hash table: index + 1; 0: free */
 	uint32_t nr_places;
-	uint32_t *tree;  /* Fenwick tree: 1 if the slot is the last use of a line */
+	uint64_t *bits;  /* 1 if the slot is the last use of a line */
+	uint32_t *sums;  /* of 512 bits, then, from nr_slots / 512 on, of 32768 bits */
 	uint32_t *owner; /* slot to index of the line */
 	uint32_t nr_slots, now;
 	uint64_t seed;
 	uint64_t one_in;
 	struct reuse_line *last; /* line of the last access */
+	uint32_t *recent;        /* by line modulo LINES_RECENT: index of a line, a guess */
 
 	uint64_t uses; /* accesses to lines; an access that straddles two lines counts twice */
 	uint64_t cold; /* first uses, which have no distance */

@@ -10,10 +10,15 @@
 static int64_t strides_site_of(struct strides *s, const struct mem_record *r, bool *is_new)
 {
 	uint64_t key = (r->pc ? r->pc : r->kind) ^ (uint64_t)r->thread << 48, *at, known;
+	struct strides_recent *recent = &s->recent[(key ^ key >> 11) & (STRIDES_RECENT - 1)];
 
 	*is_new = false;
-	if (u64map_get(&s->sites, key, &known))
+	if (recent->index && recent->key == key)
+		return (int64_t)recent->index - 1;
+	if (u64map_get(&s->sites, key, &known)) {
+		*recent = (struct strides_recent){ key, (uint32_t)known };
 		return (int64_t)known - 1;
+	}
 	if (s->nr_sites == STRIDES_SITES)
 		return -1;
 	if (s->nr_sites == s->sites_size) {
@@ -46,6 +51,7 @@ static int drop_the_rare_half(struct strides *s)
 
 	qsort(s->kept, s->nr_kept, sizeof(s->kept[0]), by_count);
 	s->nr_kept = STRIDES_KEPT / 2;
+	s->times++;
 	s->under += s->kept[s->nr_kept].count;
 	u64map_release(&s->by_stride);
 	for (i = 0; i < s->nr_kept; i++) {
@@ -55,18 +61,27 @@ static int drop_the_rare_half(struct strides *s)
 	return 0;
 }
 
-static int strides_count(struct strides *s, int64_t stride)
+static int strides_count(struct strides *s, struct strides_site *site, int64_t stride)
 {
 	uint64_t index;
+	int ret = 0;
 
-	if (u64map_get(&s->by_stride, (uint64_t)stride, &index)) {
-		s->kept[index - 1].count++;
+	if (site->walks && site->stride == stride && site->times == s->times) {
+		s->kept[site->kept].count++;
 		return 0;
 	}
-	if (s->nr_kept == STRIDES_KEPT && drop_the_rare_half(s) < 0)
-		return -ENOMEM;
-	s->kept[s->nr_kept++] = (struct stride){ stride, 1 };
-	return u64map_put(&s->by_stride, (uint64_t)stride, s->nr_kept);
+	if (u64map_get(&s->by_stride, (uint64_t)stride, &index)) {
+		s->kept[--index].count++;
+	} else {
+		if (s->nr_kept == STRIDES_KEPT && drop_the_rare_half(s) < 0)
+			return -ENOMEM;
+		index = s->nr_kept;
+		s->kept[s->nr_kept++] = (struct stride){ stride, 1 };
+		ret = u64map_put(&s->by_stride, (uint64_t)stride, s->nr_kept);
+	}
+	site->kept = (uint32_t)index;
+	site->times = s->times;
+	return ret;
 }
 
 int strides_access(struct strides *s, const struct mem_record *r)
@@ -90,7 +105,7 @@ int strides_access(struct strides *s, const struct mem_record *r)
 	s->same += site->walks && stride == site->stride;
 	s->zero += stride == 0;
 	s->next += stride == r->size && stride != 0;
-	ret = strides_count(s, stride);
+	ret = strides_count(s, site, stride);
 	site->last = r->address;
 	site->stride = stride;
 	site->walks = true;

@@ -13,8 +13,9 @@
 #include "base/u64map.h"
 #include "memory/format/mem_record.h"
 
-#define STRIDES_KEPT  4096
-#define STRIDES_SITES (1u << 18) /* maximum number of sites; later sites are ignored */
+#define STRIDES_KEPT   4096
+#define STRIDES_RECENT 2048       /* a power of two */
+#define STRIDES_SITES  (1u << 18) /* maximum number of sites; later sites are ignored */
 
 struct stride {
 	int64_t stride;
@@ -26,18 +27,25 @@ struct strides {
 	struct strides_site {
 		uint64_t last;
 		int64_t stride;
-		bool walks; /* `stride` is valid */
+		bool walks;     /* `stride` is valid */
+		uint32_t kept;  /* index of `stride` in kept, if... */
+		uint32_t times; /* ...this is the number of removals */
 	} * site;
 	size_t nr_sites, sites_size;
 	struct stride kept[STRIDES_KEPT];
 	size_t nr_kept;
-	struct u64map by_stride; /* stride to 1 + index in kept */
-	uint64_t all;            /* number of strides */
-	uint64_t same;           /* strides equal to the previous one of the site */
-	uint64_t zero;           /* strides of 0: the same address again */
-	uint64_t next;           /* sequential: directly after the last access */
-	uint64_t under;          /* counts may be too low by this */
-	uint64_t unknown;        /* accesses of ignored sites */
+	uint32_t times; /* how often half of `kept` was removed */
+	struct strides_recent {
+		uint64_t key;
+		uint32_t index;   /* 1 + index of the site */
+	} recent[STRIDES_RECENT]; /* sites found without the map */
+	struct u64map by_stride;  /* stride to 1 + index in kept */
+	uint64_t all;             /* number of strides */
+	uint64_t same;            /* strides equal to the previous one of the site */
+	uint64_t zero;            /* strides of 0: the same address again */
+	uint64_t next;            /* sequential: directly after the last access */
+	uint64_t under;           /* counts may be too low by this */
+	uint64_t unknown;         /* accesses of ignored sites */
 };
 
 int strides_access(struct strides *s, const struct mem_record *r);
