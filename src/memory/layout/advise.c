@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "memory/layout/replay_layout.h"
 #include "memory/sim/replay.h"
+#include "memory/sim/replay_sums.h"
 
 #define REPLAYS_MAX (STUDY_TYPES_MAX * (PROPOSE_MAX + 1) + 2)
 
@@ -49,7 +50,15 @@ static void take_run(const struct sim *sim, uint32_t nr_levels, struct study_run
 struct watching {
 	struct study *s;
 	const struct mem_facts *facts;
+	struct replay_sums *sums; /* of the accesses that only hit, for blame */
 };
+
+static int study_blame(void *context, const struct mem_record *r, const struct sim_outcome *out)
+{
+	const struct watching *w = context;
+
+	return blame_access(w->s->blame, r, out);
+}
 
 static int study_watch(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
@@ -57,20 +66,29 @@ static int study_watch(void *context, const struct mem_record *r, const struct s
 
 	if (blame_modules(w->s->blame, w->facts) < 0)
 		return -ENOMEM;
-	if (!out)
-		return blame_record(w->s->blame, r);
-	if (blame_access(w->s->blame, r, out) < 0)
+	if (!out) {
+		profile_forget(w->s->profile);
+		return replay_sums_flush(w->sums) < 0 ? -ENOMEM : blame_record(w->s->blame, r);
+	}
+	if ((out->served || out->invalidated ? blame_access(w->s->blame, r, out)
+					     : replay_sums_add(w->sums, r)) < 0)
 		return -ENOMEM;
 	return profile_access(w->s->profile, r, out);
 }
 
 static int first_reading(struct study *s, struct mem_reader *reader, struct err *err)
 {
-	struct watching w = { s, mem_reader_facts(reader) };
+	struct watching w = { .s = s, .facts = mem_reader_facts(reader) };
 	struct replay replay = { .each = study_watch, .context = &w };
 	struct sim *sim = sim_new(&s->config.sim, err);
-	int ret = sim ? replay_run(&replay, sim, reader, err) : err->code;
+	int ret = sim ? 0 : err->code;
 
+	w.sums = replay_sums_new(&s->config.sim, study_blame, &w);
+	if (ret == 0)
+		ret = w.sums ? replay_run(&replay, sim, reader, err) : -ENOMEM;
+	if (ret == 0)
+		ret = replay_sums_flush(w.sums);
+	replay_sums_free(w.sums);
 	s->nr_accesses = replay.accesses;
 	s->lost = replay.lost;
 	s->left_out = replay.left_out;
@@ -136,38 +154,84 @@ static int replay_one(struct mem_places *places, struct replays *all, const stru
 	return ret;
 }
 
-/* A run of accesses, one by one. */
-static int replay_accesses(struct mem_places *places, struct replays *all,
+/* Accesses that were found to keep their address in all replays, since the last other record. */
+#define KEEPERS 4096u /* a power of two */
+struct keepers {
+	struct keeper {
+		uint64_t address, pc;
+		uint64_t time; /* of `keepers`, plus 1 */
+	} list[KEEPERS];
+	uint64_t time; /* number of other records */
+};
+
+static bool keeps_address(struct mem_places *places, const struct replays *all, struct keepers *k,
+			  const struct mem_access *a, int *ret)
+{
+	uint64_t hash = (a->address ^ a->pc << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	struct keeper *known = &k->list[hash >> 52];
+	struct address_owner place;
+	int i;
+
+	if (known->address == a->address && known->pc == a->pc && known->time == k->time + 1)
+		return true;
+	*ret = mem_places_find(places, a->address, a->pc, &place);
+	for (i = 0; i < all->nr && *ret == 0; i++) {
+		if (rerun_reshapes(all->list[i].replay, mem_places_owner(places, place.owner)))
+			return false;
+	}
+	*known = (struct keeper){ a->address, a->pc, k->time + 1 };
+	return true;
+}
+
+static int replay_kept(struct replays *all, const struct mem_run *run, uint32_t from, uint32_t to)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < all->nr && ret == 0 && from < to; i++)
+		ret = rerun_accesses(all->list[i].replay, run->thread, run->weight_256,
+				     run->access + from, to - from);
+	return ret;
+}
+
+/* A run of accesses: one by one only those that change their address in a replay. */
+static int replay_accesses(struct mem_places *places, struct replays *all, struct keepers *k,
 			   const struct mem_run *run)
 {
 	struct mem_record rec = { .thread = run->thread, .weight_256 = run->weight_256 };
-	uint32_t i;
+	uint32_t i, from = 0;
+	int ret = 0;
 
-	for (i = 0; i < run->nr; i++) {
+	for (i = 0; i < run->nr && ret == 0; i++) {
+		if (keeps_address(places, all, k, &run->access[i], &ret))
+			continue;
+		ret = replay_kept(all, run, from, i);
+		from = i + 1;
 		rec.kind = run->access[i].is_write ? MEM_WRITE : MEM_READ;
 		rec.size = run->access[i].size;
 		rec.address = run->access[i].address;
 		rec.pc = run->access[i].pc;
-		if (replay_one(places, all, &rec) < 0)
-			return -ENOMEM;
+		if (ret == 0)
+			ret = replay_one(places, all, &rec);
 	}
-	return 0;
+	return ret == 0 ? replay_kept(all, run, from, run->nr) : ret;
 }
 
 /* Reads runs like the first pass, so that threads alternate in the same order. */
 static int replay_all(struct mem_reader *reader, struct mem_places *places, struct replays *all,
 		      const char *what, uint64_t *accesses)
 {
+	struct keepers *keepers = calloc(1, sizeof(*keepers));
 	struct progress progress;
 	struct mem_run run;
 	uint64_t next = 0;
-	int ret = 0, i;
+	int ret = keepers ? 0 : -ENOMEM, i;
 
 	progress_start(&progress, what, mem_reader_size(reader));
 	while (ret == 0 && mem_reader_run(reader, &run)) {
 		*accesses += run.nr;
+		keepers->time += run.record != NULL;
 		ret = run.record ? replay_one(places, all, run.record)
-				 : replay_accesses(places, all, &run);
+				 : replay_accesses(places, all, keepers, &run);
 		if (*accesses >= next) {
 			next = *accesses + 4096;
 			progress_update(&progress, mem_reader_done(reader));
@@ -177,6 +241,7 @@ static int replay_all(struct mem_reader *reader, struct mem_places *places, stru
 	progress_end(&progress);
 	for (i = 0; i < all->nr && ret == 0; i++)
 		ret = rerun_finish(all->list[i].replay);
+	free(keepers);
 	return ret;
 }
 

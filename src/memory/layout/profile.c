@@ -14,7 +14,16 @@ struct resident {
 	uint32_t free;
 };
 
+/* An access to data without a type, since the last record other than an access. */
+#define PROFILE_UNTYPED 4096u /* a power of two */
+struct profile_untyped {
+	uint64_t address, pc;
+	uint64_t time; /* of the profile, plus 1 */
+};
+
 struct profile {
+	struct profile_untyped untyped[PROFILE_UNTYPED];
+	uint64_t time; /* number of records other than accesses */
 	struct blame *b;
 	struct profile_type **types;
 	uint32_t nr_types;
@@ -254,20 +263,30 @@ static void use_pieces(struct profile *p, struct profile_type *t, const struct m
 	}
 }
 
+void profile_forget(struct profile *p)
+{
+	p->time++;
+}
+
 int profile_access(struct profile *p, const struct mem_record *r, const struct sim_outcome *out)
 {
+	uint64_t hash = (r->address ^ r->pc << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	struct profile_untyped *untyped = &p->untyped[hash >> 52];
 	struct profile_type *t;
 	struct address_owner place;
 	bool failed = false;
 
 	p->now++;
-	if (!r->size)
+	if (!r->size || (untyped->address == r->address && untyped->pc == r->pc &&
+			 untyped->time == p->time + 1))
 		return 0;
 	if (mem_places_find((struct mem_places *)blame_places(p->b), r->address, r->pc, &place) < 0)
 		return -ENOMEM;
 	t = profile_type_of(p, place.owner, &failed);
-	if (!t)
+	if (!t) {
+		*untyped = (struct profile_untyped){ r->address, r->pc, p->time + 1 };
 		return failed ? -ENOMEM : 0;
+	}
 	t->accesses++;
 	t->in_arrays += place.end - place.start > place.stride;
 	t->in_blocks += place.annotated || place.typed == TYPED_BY_VOTE;

@@ -51,6 +51,9 @@ struct profile *profile_new(struct blame *b, struct err *err);
 /* Call it after blame_access() for the same record.  Returns 0 or -ENOMEM. */
 int profile_access(struct profile *p, const struct mem_record *r, const struct sim_outcome *out);
 
+/* Call it for each record other than an access: it may change what is at an address. */
+void profile_forget(struct profile *p);
+
 /* Close open visits and take over the counts of blame.  Returns 0 or -ENOMEM. */
 int profile_finish(struct profile *p);
 

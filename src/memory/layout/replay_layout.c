@@ -350,6 +350,41 @@ static int put_reshaped(struct rerun *r, const struct reshaped *t, const struct 
 	return left ? rerun_put(r, address, left, write) : 0;
 }
 
+/* The accesses that follow are those of @thread. */
+static int rerun_switch(struct rerun *r, uint32_t thread, uint32_t weight_256)
+{
+	if (thread == r->thread && weight_256 == r->weight_256)
+		return 0;
+	if (rerun_flush(r) < 0)
+		return -ENOMEM;
+	r->thread = thread;
+	if (weight_256 != r->weight_256)
+		sim_weight(r->sim, weight_256 ? weight_256 : 256);
+	r->weight_256 = weight_256;
+	return 0;
+}
+
+bool rerun_reshapes(const struct rerun *r, const struct owner *owner)
+{
+	return owner->kind == OWNER_RECORD && owner->type < r->types_size &&
+	       r->types[owner->type].shape;
+}
+
+int rerun_accesses(struct rerun *r, uint32_t thread, uint32_t weight_256,
+		   const struct mem_access *access, size_t nr)
+{
+	if (rerun_switch(r, thread, weight_256) < 0)
+		return -ENOMEM;
+	if (nr > BATCH / 8 || r->nr_batch + nr > BATCH) {
+		if (rerun_flush(r) < 0)
+			return -ENOMEM;
+		return sim_run(r->sim, thread, access, nr);
+	}
+	memcpy(r->batch + r->nr_batch, access, nr * sizeof(*access));
+	r->nr_batch += (uint32_t)nr;
+	return r->nr_batch == BATCH ? rerun_flush(r) : 0;
+}
+
 int rerun_record(struct rerun *r, const struct mem_record *rec, const struct address_owner *place,
 		 const struct owner *owner)
 {
@@ -360,14 +395,8 @@ int rerun_record(struct rerun *r, const struct mem_record *rec, const struct add
 		return rerun_remove(r, rec->address);
 	if (!mem_is_access(rec))
 		return 0;
-	if (rec->thread != r->thread || rec->weight_256 != r->weight_256) {
-		if (rerun_flush(r) < 0)
-			return -ENOMEM;
-		r->thread = rec->thread;
-		if (rec->weight_256 != r->weight_256)
-			sim_weight(r->sim, rec->weight_256 ? rec->weight_256 : 256);
-		r->weight_256 = rec->weight_256;
-	}
+	if (rerun_switch(r, rec->thread, rec->weight_256) < 0)
+		return -ENOMEM;
 	t = owner->kind == OWNER_RECORD && owner->type < r->types_size ? &r->types[owner->type]
 								       : NULL;
 	/* An object whose start is not known does not move. */

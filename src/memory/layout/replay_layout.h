@@ -38,6 +38,13 @@ int rerun_shape(struct rerun *r, const struct shape *s, bool moved);
 int rerun_record(struct rerun *r, const struct mem_record *rec, const struct address_owner *place,
 		 const struct owner *owner);
 
+/* False: accesses to data of @owner keep their address. */
+bool rerun_reshapes(const struct rerun *r, const struct owner *owner);
+
+/* Process accesses of one thread that all keep their address.  Returns 0 or -ENOMEM. */
+int rerun_accesses(struct rerun *r, uint32_t thread, uint32_t weight_256,
+		   const struct mem_access *access, size_t nr);
+
 /* Call it once, after the last record. */
 int rerun_finish(struct rerun *r);
 

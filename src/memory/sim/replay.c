@@ -118,16 +118,22 @@ static int replay_tell(struct replaying *g, struct mem_record *rec, const struct
 
 	for (i = 0; ret == 0 && i < nr; i++) {
 		replay_fill(rec, &access[i]);
-		if (m < end && m->index == i)
+		if (m < end && m->index == i) {
 			ret = g->p->each(g->p->context, rec, &m++->out);
-		else
+		} else if (g->sums) {
 			ret = replay_sums_add(g->sums, rec);
+		} else {
+			struct sim_outcome out;
+
+			sim_outcome_of_hit(sim_config_of(g->s), rec->address, rec->size, &out);
+			ret = g->p->each(g->p->context, rec, &out);
+		}
 	}
 	return ret;
 }
 
-/* There is a callback that adds up, and no selection. */
-static int run_summing(struct replaying *g, const struct mem_run *run)
+/* There is a callback, and no selection. */
+static int run_telling(struct replaying *g, const struct mem_run *run)
 {
 	struct mem_record rec = { .thread = run->thread,
 				  .weight_256 = run->weight_256,
@@ -147,7 +153,7 @@ static int run_summing(struct replaying *g, const struct mem_run *run)
 	return ret;
 }
 
-/* Access by access: there is a selection or a callback. */
+/* Access by access: there is a selection. */
 static int run_slowly(struct replaying *g, const struct mem_run *run)
 {
 	struct mem_record rec = { .thread = run->thread,
@@ -193,9 +199,9 @@ static int replay_replay_accesses(struct replaying *g, const struct mem_run *run
 		sim_weight(g->s, run->weight_256);
 		p->sampled |= run->weight_256 != 256;
 	}
-	if (g->sums)
-		return run_summing(g, run);
-	if (p->select || p->each)
+	if (g->missed)
+		return run_telling(g, run);
+	if (p->select)
 		return run_slowly(g, run);
 	p->accesses += run->nr;
 	return sim_run(g->s, run->thread, run->access, run->nr);
@@ -211,14 +217,14 @@ static void replay_untold(struct replay *p, const struct mem_facts *facts)
 	p->lost_unknown |= facts->lost_unknown;
 }
 
-/* For a callback that adds up. */
-static int replay_start_sums(struct replaying *g)
+static int replay_start_telling(struct replaying *g)
 {
-	if (!g->p->each || !g->p->sums || g->p->select)
+	if (!g->p->each || g->p->select)
 		return 0;
-	g->sums = replay_sums_new(sim_config_of(g->s), g->p->each, g->p->context);
 	g->missed = malloc(SIM_MISSED_MAX * sizeof(*g->missed));
-	return g->sums && g->missed ? 0 : -ENOMEM;
+	if (g->p->sums)
+		g->sums = replay_sums_new(sim_config_of(g->s), g->p->each, g->p->context);
+	return g->missed && (g->sums || !g->p->sums) ? 0 : -ENOMEM;
 }
 
 int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err *err)
@@ -229,7 +235,7 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 	struct progress progress;
 	uint64_t steps = 0;
 	struct mem_run run;
-	int ret = replay_start_sums(&g);
+	int ret = replay_start_telling(&g);
 
 	progress_start(&progress, "simulating", mem_reader_size(r));
 	while (ret == 0 && mem_reader_run(r, &run)) {

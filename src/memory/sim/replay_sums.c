@@ -19,7 +19,7 @@ struct replay_sums {
 	struct replay_sum sum[SUMS];
 	uint16_t used[SUMS];
 	uint32_t nr_used;
-	uint32_t line_shift;
+	const struct sim_config *config;
 	replay_each_fn each;
 	void *context;
 };
@@ -31,7 +31,7 @@ struct replay_sums *replay_sums_new(const struct sim_config *config, replay_each
 
 	if (!p)
 		return NULL;
-	p->line_shift = (uint32_t)__builtin_ctz(config->level[0].line);
+	p->config = config;
 	p->each = each;
 	p->context = context;
 	return p;
@@ -40,15 +40,9 @@ struct replay_sums *replay_sums_new(const struct sim_config *config, replay_each
 /* Pass @rec on with the outcome of a hit. */
 static int replay_sums_pass(struct replay_sums *p, const struct mem_record *rec)
 {
-	struct sim_outcome out = { .lost_to = SIM_NOBODY };
-	uint64_t last = rec->address + rec->size - 1;
+	struct sim_outcome out;
 
-	if (rec->size) {
-		last = (last < rec->address ? UINT64_MAX : last) >> p->line_shift;
-		out.first_line = rec->address >> p->line_shift;
-		out.nr_lines = (uint32_t)(last - out.first_line) + 1;
-		out.level[0].hits = (uint16_t)out.nr_lines;
-	}
+	sim_outcome_of_hit(p->config, rec->address, rec->size, &out);
 	return p->each(p->context, rec, &out);
 }
 

@@ -17,7 +17,7 @@ typedef int (*replay_each_fn)(void *context, const struct mem_record *rec,
 
 struct replay_sums;
 
-/* NULL: no memory. */
+/* Keeps @config.  NULL: no memory. */
 struct replay_sums *replay_sums_new(const struct sim_config *config, replay_each_fn each,
 				    void *context);
 

@@ -157,23 +157,32 @@ int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, siz
 
 /* ---- outcomes ------------------------------------------------------------------ */
 
+void sim_outcome_of_hit(const struct sim_config *config, uint64_t address, uint32_t size,
+			struct sim_outcome *out)
+{
+	uint32_t shift = (uint32_t)__builtin_ctz(config->level[0].line);
+	uint64_t last = address + size - 1;
+
+	memset(out, 0, sizeof(*out));
+	out->lost_to = SIM_NOBODY;
+	if (!size)
+		return;
+	last = (last < address ? UINT64_MAX : last) >> shift;
+	out->first_line = address >> shift;
+	out->nr_lines = (uint32_t)(last - out->first_line) + 1;
+	out->level[0].hits = (uint16_t)out->nr_lines;
+}
+
 static struct sim_outcome *run_outcome(const struct sim *s, const struct mem_access *access,
 				       uint32_t index, struct sim_missed *list, size_t *nr_list)
 {
-	const struct mem_access *a = &access[index];
 	struct sim_missed *m = &list[*nr_list];
-	uint64_t last = a->address + a->size - 1;
 
 	if (*nr_list && m[-1].index == index)
 		return &m[-1].out;
 	++*nr_list;
-	memset(m, 0, sizeof(*m));
 	m->index = index;
-	m->out.lost_to = SIM_NOBODY;
-	m->out.first_line = a->address >> s->line_shift[0];
-	last = (last < a->address ? UINT64_MAX : last) >> s->line_shift[0];
-	m->out.nr_lines = (uint32_t)(last - m->out.first_line) + 1;
-	m->out.level[0].hits = (uint16_t)m->out.nr_lines;
+	sim_outcome_of_hit(&s->config, access[index].address, access[index].size, &m->out);
 	return &m->out;
 }
 

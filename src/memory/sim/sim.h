@@ -177,6 +177,10 @@ struct sim_missed {
 int sim_run_missed(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr,
 		   struct sim_missed *list, size_t *nr_list);
 
+/* The outcome of such an access. */
+void sim_outcome_of_hit(const struct sim_config *config, uint64_t address, uint32_t size,
+			struct sim_outcome *out);
+
 /*
  * For tests: the code that sim_run() uses for simple machines: "avx512", "avx2", "neon", "scalar";
  * NULL: the fastest.  -ENOTSUP: this host does not have it.  All have the same results.
