@@ -181,6 +181,63 @@ static size_t new_sims(const struct sim_config *c, struct sim **sims)
 	return nr;
 }
 
+static bool is_hit(const struct sim_outcome *out)
+{
+	return !out->served && !out->invalidated && !out->level[0].misses && !out->from_peer &&
+	       !out->fetched;
+}
+
+/* The outcomes of many accesses at once are those of each of them. */
+static void outcomes_are_the_same(struct sim *runs, struct sim *single, uint32_t from, uint32_t nr)
+{
+	static struct sim_missed list[SIM_MISSED_MAX];
+	struct sim_outcome out, hit;
+	size_t nr_list, at = 0;
+	uint32_t i;
+
+	CHECK_EQ(sim_run_missed(runs, threads[from], accesses + from, nr, list, &nr_list), 0);
+	for (i = 0; i < nr; i++) {
+		const struct mem_access *a = &accesses[from + i];
+
+		CHECK_EQ(sim_access(single, threads[from], a->address, a->size, a->is_write, &out),
+			 0);
+		if (at < nr_list && list[at].index == i) {
+			CHECK(memcmp(&list[at++].out, &out, sizeof(out)) == 0);
+			continue;
+		}
+		CHECK(is_hit(&out));
+		sim_outcome_of_hit(sim_config_of(runs), a->address, a->size, &hit);
+		if (!sim_config_of(runs)->level[0].write_through)
+			CHECK(memcmp(&hit, &out, sizeof(out)) == 0);
+	}
+	CHECK_EQ(at, nr_list);
+}
+
+static void outcomes_of_runs_are_those_of_accesses(void)
+{
+	uint64_t state = 7;
+	struct sim_config c;
+	struct sim *runs, *single;
+	uint32_t i, from, to;
+
+	for (i = 0; i < 60; i++) {
+		make_machine(&state, &c);
+		make_accesses(&state, 1 + i % 3);
+		runs = new_sim(&c);
+		single = new_sim(&c);
+		for (from = 0; from < ACCESSES; from = to) {
+			for (to = from + 1; to < ACCESSES && to < from + SIM_MISSED_MAX &&
+					    threads[to] == threads[from];
+			     to++)
+				;
+			outcomes_are_the_same(runs, single, from, to - from);
+		}
+		same(runs, single);
+		sim_free(runs);
+		sim_free(single);
+	}
+}
+
 static void one_machine(uint64_t *state)
 {
 	struct sim_config c;
@@ -371,6 +428,7 @@ static void weights_count(void)
 int main(void)
 {
 	RUN(all_ways_come_to_the_same);
+	RUN(outcomes_of_runs_are_those_of_accesses);
 	RUN(threads_of_the_same_time_take_turns);
 	RUN(followed_lines_are_bounded_and_that_is_told);
 	RUN(any_number_of_threads_is_taken);
