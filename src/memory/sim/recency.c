@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MAX  (RECENCY_MARK - 1) /* positions must fit beside the mark */
-#define PAGES_MAX (UINT32_MAX / RECENCY_PAGE)
+#define ROOM_MAX   (RECENCY_MARK - 1) /* positions must fit beside the mark */
+#define PAGES_MAX  (UINT32_MAX / RECENCY_PAGE)
+#define RECENT_MIN 512u
+#define RECENT_MAX 16384u
 
 int recency_init(struct recency *r, uint64_t size)
 {
@@ -20,7 +22,10 @@ int recency_init(struct recency *r, uint64_t size)
 	r->room = (uint32_t)(room < ROOM_MAX ? room : ROOM_MAX);
 	r->last = UINT64_MAX;
 	r->queue = malloc((size_t)r->room * sizeof(*r->queue));
-	r->recent = calloc(RECENCY_RECENT, sizeof(*r->recent));
+	/* Four times the memory that the cache holds, within limits. */
+	for (r->nr_recent = RECENT_MIN; r->nr_recent < RECENT_MAX && r->nr_recent < size / 16;)
+		r->nr_recent *= 2;
+	r->recent = calloc(r->nr_recent, sizeof(*r->recent));
 	return r->queue && r->recent ? 0 : -ENOMEM;
 }
 
@@ -52,7 +57,7 @@ static bool recency_grow(struct recency *r)
 uint32_t *recency_find_page(struct recency *r, uint64_t line)
 {
 	uint64_t page = line / RECENCY_PAGE, *number = u64map_at(&r->pages, page);
-	struct recency_page *recent = &r->recent[page & (RECENCY_RECENT - 1)];
+	struct recency_page *recent = &r->recent[page & (r->nr_recent - 1)];
 
 	if (!number)
 		return NULL;

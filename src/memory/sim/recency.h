@@ -15,9 +15,9 @@
 
 #include "base/u64map.h"
 
-#define RECENCY_PAGE   64u   /* lines */
-#define RECENCY_RECENT 1024u /* pages found without the map; a power of two */
-#define RECENCY_MARK   (UINT32_C(1) << 31)
+#define RECENCY_PAGE  64u /* lines */
+#define RECENCY_AHEAD 8u  /* entries of the queue */
+#define RECENCY_MARK  (UINT32_C(1) << 31)
 
 struct recency_page {
 	uint64_t page;  /* line / RECENCY_PAGE + 1; 0: none */
@@ -28,10 +28,11 @@ struct recency {
 	uint32_t *cells; /* RECENCY_MARK, and 1 + position in the queue; 0: not held */
 	uint32_t *queue; /* numbers of cells */
 	uint32_t head, now, room;
-	uint32_t nr, size; /* lines held now; at most */
-	uint64_t last;     /* the line that was used last */
-	struct recency_page *recent;
-	struct u64map pages; /* line / RECENCY_PAGE to 1 + number of the page */
+	uint32_t nr, size;           /* lines held now; at most */
+	uint64_t last;               /* the line that was used last */
+	struct recency_page *recent; /* pages found without the map */
+	uint32_t nr_recent;          /* a power of two */
+	struct u64map pages;         /* line / RECENCY_PAGE to 1 + number of the page */
 	uint64_t nr_pages, pages_size;
 };
 
@@ -47,7 +48,7 @@ void recency_close_up(struct recency *r);
 static inline uint32_t *recency_cell(struct recency *r, uint64_t line)
 {
 	uint64_t page = line / RECENCY_PAGE;
-	const struct recency_page *p = &r->recent[page & (RECENCY_RECENT - 1)];
+	const struct recency_page *p = &r->recent[page & (r->nr_recent - 1)];
 
 	if (p->page == page + 1)
 		return r->cells + p->first + line % RECENCY_PAGE;
@@ -60,6 +61,18 @@ static inline void recency_drop_oldest(struct recency *r)
 		r->head++;
 	r->cells[r->queue[r->head++]] &= RECENCY_MARK;
 	r->nr--;
+	if (r->head + RECENCY_AHEAD < r->now)
+		__builtin_prefetch(&r->cells[r->queue[r->head + RECENCY_AHEAD]], 1);
+}
+
+/* The line will be used soon: prefetch its cell if its page is at hand. */
+static inline void recency_fetch(const struct recency *r, uint64_t line)
+{
+	uint64_t page = line / RECENCY_PAGE;
+	const struct recency_page *p = &r->recent[page & (r->nr_recent - 1)];
+
+	if (p->page == page + 1)
+		__builtin_prefetch(r->cells + p->first + line % RECENCY_PAGE, 1);
 }
 
 /*

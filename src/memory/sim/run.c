@@ -52,6 +52,8 @@ static int run_classify(struct sim *s, struct thread *t, const struct lru_run *x
 		uint64_t use = x->uses[k][i];
 		int class = 0;
 
+		if (i + RECENCY_AHEAD < x->nr_uses[k])
+			recency_fetch(&c->shadow, SLOT_LINE(x->uses[k][i + RECENCY_AHEAD]));
 		if (!(use & USE_MISS)) {
 			if (classes_use(c, SLOT_LINE(use)) < 0)
 				return -ENOMEM;
