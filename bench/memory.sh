@@ -7,6 +7,7 @@
 # trace, alone and under `mem run`. All variants take turns, several rounds, the median of each; a slowdown is
 # against the plain program of the same run. The time is that from the start
 # of the work to its end as the program sees it; "whole" is the process, trace complete on disk.
+# CPU time is user and system time, the least of all rounds: it depends less on what else runs.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -49,16 +50,14 @@ build_all()
 	COROTRACER_CC=$cc "$tool" mem cc "$dir/$cc.o" -o "$dir/$cc-ours"
 }
 
-# one FILE COMMAND...: the work's seconds, and the process's, a line.
+# one FILE COMMAND...: a line with the work's seconds, the process's, its CPU time, and that with the collector's.
 one()
 {
-	local out=$1 start end
+	local out=$1 TIMEFORMAT='%R %U %S'
 	shift
-	start=$(date +%s.%N)
-	work=$("$@" 2>"$dir/err" | awk '{ print $1 }')
-	end=$(date +%s.%N)
-	[ -n "$work" ] || { cat "$dir/err" >&2; echo "memory.sh: failed: $*" >&2; exit 1; }
-	echo "$work $(awk "BEGIN { print $end - $start }")" >>"$out"
+	{ time "$@" >"$dir/out" 2>"$dir/err"; } 2>"$dir/time" || true
+	[ -s "$dir/out" ] || { cat "$dir/err" >&2; echo "memory.sh: failed: $*" >&2; exit 1; }
+	awk 'NR == 1 { work = $1; cpu = $3; next } { print work, $1, cpu, $2 + $3 }' "$dir/out" "$dir/time" >>"$out"
 }
 
 measure()
@@ -75,6 +74,7 @@ measure()
 }
 
 median() { sort -n -k"$2" "$dir/$1" | awk -v c="$2" '{ v[NR] = $c } END { print v[int((NR + 1) / 2)] }'; }
+least() { sort -n -k"$2" "$dir/$1" | awk -v c="$2" 'NR == 1 { print $c }'; }
 field() { "$tool" mem check --json "$1" | sed "s/.*\"$2\":\([0-9]*\).*/\1/"; }
 
 results=$dir/results
@@ -90,7 +90,8 @@ for cc in "${compilers[@]}"; do
 		accesses=$(field "$dir/trace" accesses)
 		echo "$cc $kind $(median plain 1) $(median empty 1) $(median tsan 1) $(median off 1) $(median alone 1)" \
 			"$(median run 1) $accesses $(stat -c %s "$dir/trace") $(stat -c %s "$dir/run.trace")" \
-			"$(median plain 2) $(median tsan 2) $(median alone 2) $(median run 2)" >>"$results"
+			"$(median plain 2) $(median tsan 2) $(median alone 2) $(median run 2)" \
+			"$(least tsan 3) $(least run 3) $(least run 4) $(least alone 4)" >>"$results"
 	done
 done
 
@@ -98,15 +99,18 @@ awk -v json="$json" -v busy="$(cut -d' ' -f1-3 /proc/loadavg)" '
 function row(what, value, against, wanted) {
 	ratio = value / against
 	if (json) printf "%s{\"what\":\"%s\",\"value\":%.3f,\"yardstick\":%.3f,\"ratio\":%.3f,\"wanted\":\"%s\"}", n++ ? ",\n" : "[", what, value, against, ratio, wanted
-	else printf "%-52s %9.2f %9.2f %8.2f  %s\n", what, value, against, ratio, wanted
+	else printf "%-58s %9.2f %9.2f %8.2f  %s\n", what, value, against, ratio, wanted
 }
-BEGIN { if (!json) printf "%-52s %9s %9s %8s  %s\n", "slowdown: what / against what", "measured", "yardstick", "ratio", "wanted" }
+BEGIN { if (!json) printf "%-58s %9s %9s %8s  %s\n", "slowdown, or seconds of CPU: what / against what", "measured", "yardstick", "ratio", "wanted" }
 {
 	cc = $1; k = $2; plain = $3
 	row(cc " " k ": complete trace, alone / ThreadSanitizer", $7 / plain, $5 / plain, "<= 1.5")
 	row(cc " " k ": complete trace, mem run / ThreadSanitizer", $8 / plain, $5 / plain, "<= 1.5")
 	row(cc " " k ": the same, whole process, alone", $14 / $12, $13 / $12, "")
 	row(cc " " k ": the same, whole process, mem run", $15 / $12, $13 / $12, "")
+	row(cc " " k ": CPU time of the program, mem run / ThreadSanitizer", $17, $16, cc == "gcc" ? "<= 0.6" : "<= 0.8")
+	row(cc " " k ": CPU time with the collector / ThreadSanitizer", $18, $16, "<= 1.5")
+	row(cc " " k ": CPU time, alone / ThreadSanitizer", $19, $16, "")
 	row(cc " " k ": not enabled / empty callbacks", $6 / plain, $4 / plain, "<= 1.2")
 	row(cc " " k ": bytes per access on disk, alone", $10 / $9, 1, "")
 	row(cc " " k ": bytes per access on disk, mem run", $11 / $9, 1, "")
