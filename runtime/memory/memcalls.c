@@ -28,15 +28,18 @@ static const struct crw_unit *memcalls_recent(uint32_t back)
 static int is_range(const struct crw_unit *u, const void *at, size_t n, unsigned code)
 {
 	return u[0].w0 == CRT_AT(at) && CRW_CODE(u[0].w1) == code && u[1].w0 == n &&
-	       u[1].w1 == CRW_W1(CRW_EXTENT, 1);
+	       (u[1].w1 & ~CRW_ROUND) == CRW_W1(CRW_EXTENT, 1);
 }
 
 void __cacheray_copied(const void *to, const void *from, size_t n, uint64_t pc)
 {
 	const struct crw_unit *u = memcalls_recent(4);
 
-	if (u && is_range(u, from, n, CRW_RANGE) &&
-	    is_range(u + 2, to, n, CRW_RANGE | CRW_IS_WRITE))
+	/* Compilers report the two ranges of a structure in either order. */
+	if (u &&
+	    ((is_range(u, from, n, CRW_RANGE) &&
+	      is_range(u + 2, to, n, CRW_RANGE | CRW_IS_WRITE)) ||
+	     (is_range(u, to, n, CRW_RANGE | CRW_IS_WRITE) && is_range(u + 2, from, n, CRW_RANGE))))
 		return;
 	crt_extent(CRT_AT(from), CRW_RANGE, pc, n, 3);
 	crt_extent(CRT_AT(to), CRW_RANGE | CRW_IS_WRITE, pc, n, 3);

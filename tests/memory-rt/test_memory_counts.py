@@ -93,6 +93,14 @@ def a_structure_is_one_record_or_pieces_of_one(dir, cc, _cxx):
 
 
 @each_compiler
+def a_structure_that_memcpy_copies_is_recorded_once(dir, cc, _cxx):
+    for option in ("-O0", "-O2"):
+        trace = os.path.join(dir, "large")
+        alone(compile(dir, "large_struct.c", cc, option), trace=trace)
+        equal(sizes(check(trace)).get(64), (10240, 10240), f"reads and writes of cache lines, {option}")
+
+
+@each_compiler
 def objects_have_types_until_they_are_deleted(dir, cc, cxx):
     program = compile(dir, "virtual.cc", cxx, "-O1", "-std=c++17", cxx=True)
     for under in ("alone", "collected"):
