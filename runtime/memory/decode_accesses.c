@@ -66,17 +66,43 @@ static uint32_t decode_accesses_period(const struct cray_pack *p, struct cray_pa
 	return n;
 }
 
+/* Both words of a unit. */
+typedef uint64_t unit_words __attribute__((vector_size(16)));
+
+static inline unit_words decode_accesses_words(const struct crw_unit *u)
+{
+	unit_words words;
+
+	__builtin_memcpy(&words, u, sizeof(words));
+	return words;
+}
+
+/*
+ * Zeros if a unit differs from the one @n before it as that one from the one @n before.  The two
+ * earlier ones are of the same site, so the second word must not differ at all.
+ */
+static inline unit_words decode_accesses_bend(const struct crw_unit *u, uint32_t n)
+{
+	unit_words a = decode_accesses_words(u), b = decode_accesses_words(u - n);
+
+	return (a - b) ^ (b - decode_accesses_words(u - 2 * n));
+}
+
 /* Number of units from @u on that continue a loop of @n accesses. */
 static uint32_t decode_accesses_follow(const struct crw_unit *u, uint32_t nr, uint32_t n)
 {
+	unit_words bend;
 	uint32_t i;
 
-	for (i = 0; i < nr; i++) {
-		const struct crw_unit *a = u + i, *b = a - n, *c = b - n;
-
-		if ((decode_accesses_w1(a) ^ decode_accesses_w1(b)) |
-		    ((decode_accesses_w0(a) - decode_accesses_w0(b)) ^
-		     (decode_accesses_w0(b) - decode_accesses_w0(c))))
+	for (i = 0; i + 4 <= nr; i += 4) {
+		bend = decode_accesses_bend(u + i, n) | decode_accesses_bend(u + i + 1, n) |
+		       decode_accesses_bend(u + i + 2, n) | decode_accesses_bend(u + i + 3, n);
+		if (bend[0] | bend[1])
+			break;
+	}
+	for (; i < nr; i++) {
+		bend = decode_accesses_bend(u + i, n);
+		if (bend[0] | bend[1])
 			break;
 	}
 	return i;
