@@ -30,7 +30,7 @@ const runShort = (file, ...args) => {
 	}
 };
 
-export async function until(what, test, seconds = 60) {
+export async function until(what, test, seconds = 240) {
 	for (const end = Date.now() + seconds * 1000; Date.now() < end;) {
 		if (await test()) return;
 		await new Promise((done) => setTimeout(done, 25));
