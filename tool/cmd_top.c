@@ -185,6 +185,10 @@ static const struct opt opts[] = {
 	{ 's', "sort", "WHAT", "age (default), rate, id, name, site, thread or events",
 	  OPT_CHOICE(struct top_request, top.choice.sort,
 		     "age, rate, id, name, site, thread or events", TOP_BY_AGE) },
+	{ 'g', "group", "BY",
+	  "kind, site, resource, tree or none (default: kind if there are many)",
+	  OPT_CHOICE(struct top_request, top.view, "kind, site, resource, tree or none",
+		     TOP_VIEW_KINDS) },
 	{ 'f', "filter", "TEXT", "only coroutines with TEXT in their name or site",
 	  OPT_CALL(struct top_request, top.choice.filter, top_parse_filter) },
 	{ 0, "once", NULL, "print one screen and exit; needs no terminal",
@@ -235,6 +239,7 @@ static int run_top(int argc, char **argv)
 		return status;
 	if (!top_take_operands(&req, argc, argv, first))
 		return EXIT_USAGE;
+	req.top.ends_program = req.program != NULL;
 	setlocale(LC_CTYPE, "");
 	if (!req.once && !req.json && !has_terminal())
 		return EXIT_USAGE;

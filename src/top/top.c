@@ -70,7 +70,13 @@ static void follow_selected(struct top *t)
 {
 	size_t i;
 
-	for (i = 0; t->has_selected && i < t->rows.nr; i++) {
+	for (i = 0; t->has_selected && top_is_grouped(t) && i < t->groups.nr; i++) {
+		if (t->groups.at[i].name == t->selected_group) {
+			t->cursor = i;
+			return;
+		}
+	}
+	for (i = 0; t->has_selected && !top_is_grouped(t) && i < t->rows.nr; i++) {
 		if (t->picture.rows[t->rows.at[i].row].c->co.probe_id == t->selected) {
 			t->cursor = i;
 			return;
@@ -80,25 +86,59 @@ static void follow_selected(struct top *t)
 
 static void limit_cursor(struct top *t)
 {
-	size_t page = (size_t)top_screen_page();
+	size_t page = (size_t)top_screen_page(), nr = top_nr_lines(t);
 
-	if (t->cursor >= t->rows.nr)
-		t->cursor = t->rows.nr ? t->rows.nr - 1 : 0;
+	if (t->cursor >= nr)
+		t->cursor = nr ? nr - 1 : 0;
 	if (t->cursor < t->first)
 		t->first = t->cursor;
 	if (t->cursor >= t->first + page)
 		t->first = t->cursor - page + 1;
-	if (t->first + page > t->rows.nr)
-		t->first = t->rows.nr > page ? t->rows.nr - page : 0;
+	if (t->first + page > nr)
+		t->first = nr > page ? nr - page : 0;
 }
 
-/* The choice changed: rebuild the rows. */
-static void top_choose(struct top *t)
+/* Lists that do not fit on the screen are summed up, until the user chooses a view. */
+static void top_choose_view(struct top *t)
 {
-	if (top_rows_make(&t->rows, &t->picture, &t->places, &t->choice) < 0)
+	if (t->view != TOP_VIEW_AUTO)
+		return;
+	if (!t->choice.filter[0] && t->rows.nr > (size_t)top_screen_page())
+		t->view = TOP_VIEW_KINDS;
+}
+
+static int top_make_lines(struct top *t, bool is_new)
+{
+	static const enum top_grouping groupings[NR_TOP_VIEWS] = {
+		[TOP_VIEW_KINDS] = TOP_BY_KIND,
+		[TOP_VIEW_PLACES] = TOP_BY_PLACE,
+		[TOP_VIEW_RESOURCES] = TOP_BY_RESOURCE,
+	};
+	int rc = top_rows_make(&t->rows, &t->picture, &t->places, &t->choice);
+
+	if (rc < 0)
+		return rc;
+	top_choose_view(t);
+	if (t->view == TOP_VIEW_TREE)
+		return top_rows_tree(&t->rows, &t->picture);
+	if (!top_is_grouped(t))
+		return 0;
+	return top_groups_make(&t->groups, groupings[t->view], &t->picture, &t->rows, &t->places,
+			       &t->choice, is_new);
+}
+
+/* The choice or (@is_new) the picture changed: rebuild the lines. */
+static void top_rebuild(struct top *t, bool is_new)
+{
+	if (top_make_lines(t, is_new) < 0)
 		snprintf(t->over, sizeof(t->over), "no memory for the list.");
 	follow_selected(t);
 	limit_cursor(t);
+}
+
+static void top_choose(struct top *t)
+{
+	top_rebuild(t, false);
 }
 
 /* Keeps the last picture if no new one can be taken. */
@@ -116,7 +156,31 @@ static void take_picture(struct top *t)
 	top_picture_release(&t->picture);
 	top_places_begin(&t->places);
 	t->picture = p;
-	top_choose(t);
+	top_warnings_make(&t->warnings, &t->picture);
+	top_rebuild(t, true);
+}
+
+static void top_set_view(struct top *t, enum top_view view)
+{
+	t->view = view;
+	t->mode = TOP_LIST;
+	t->has_selected = false;
+	t->cursor = t->first = 0;
+	t->source->wants_events = view == TOP_VIEW_RESOURCES;
+	/* The picture does not contain the holders yet. */
+	if (t->source->wants_events && !t->over[0] && !t->paused)
+		take_picture(t);
+	else
+		top_choose(t);
+}
+
+/* The coroutines of the group at the cursor. */
+static void top_open_group(struct top *t)
+{
+	if (t->cursor >= t->groups.nr || t->view == TOP_VIEW_RESOURCES)
+		return;
+	snprintf(t->choice.filter, sizeof(t->choice.filter), "%s", t->groups.at[t->cursor].label);
+	top_set_view(t, TOP_VIEW_ROWS);
 }
 
 /* ---- keys ------------------------------------------------------------------------ */
@@ -132,8 +196,10 @@ static void move_by(struct top *t, long by)
 	else
 		t->cursor += (size_t)by;
 	limit_cursor(t);
-	t->has_selected = t->cursor < t->rows.nr;
-	if (t->has_selected)
+	t->has_selected = t->cursor < top_nr_lines(t);
+	if (t->has_selected && top_is_grouped(t))
+		t->selected_group = t->groups.at[t->cursor].name;
+	else if (t->has_selected)
 		t->selected = t->picture.rows[t->rows.at[t->cursor].row].c->co.probe_id;
 }
 
@@ -174,8 +240,15 @@ static void top_type(struct top *t, int key)
 static void enter_mode(struct top *t, enum top_mode mode)
 {
 	if (mode == TOP_DETAILS) {
-		if (t->cursor >= t->rows.nr)
+		if (t->cursor >= top_nr_lines(t))
 			return;
+		if (top_is_grouped(t)) {
+			t->selected_group = t->groups.at[t->cursor].name;
+			t->has_selected = true;
+			t->mode = TOP_GROUP;
+			t->scroll = 0;
+			return;
+		}
 		t->selected = t->picture.rows[t->rows.at[t->cursor].row].c->co.probe_id;
 		t->has_selected = true;
 	}
@@ -222,7 +295,7 @@ static bool move_key(struct top *t, int key)
 		return true;
 	case KEY_END:
 	case 'G':
-		move_by(t, t->mode == TOP_LIST ? (long)t->rows.nr : 1000);
+		move_by(t, t->mode == TOP_LIST ? (long)top_nr_lines(t) : 1000);
 		return true;
 	default:
 		return false;
@@ -232,19 +305,51 @@ static bool move_key(struct top *t, int key)
 /* True if @key changes the choice. */
 static bool choice_key(struct top *t, int key)
 {
-	static const char sorts[] = "arinste"; /* in the order of enum top_sort */
+	static const struct {
+		char key;
+		enum top_sort sort;
+	} sorts[] = { { 'a', TOP_BY_AGE },   { 'T', TOP_BY_AGE },  { 'P', TOP_BY_RATE },
+		      { 'N', TOP_BY_ID },    { 'n', TOP_BY_NAME }, { 's', TOP_BY_SITE },
+		      { 'e', TOP_BY_EVENTS } };
+	size_t i;
 	static const uint8_t states[] = { TRACE_STATE_RUNNING, TRACE_STATE_READY,
 					  TRACE_STATE_SUSPENDED, TRACE_STATE_NEW,
 					  TRACE_STATE_ENDED };
-	const char *sort = key > 0 && key < 128 ? strchr(sorts, key) : NULL;
 
+	for (i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
+		if (key == sorts[i].key) {
+			sort_by(t, sorts[i].sort);
+			return true;
+		}
+	}
 	if (key >= '1' && key <= '5')
 		toggle_state(t, states[key - '1']);
 	else if (key == '0') {
 		memset(t->choice.hidden, 0, sizeof(t->choice.hidden));
 		top_choose(t);
-	} else if (sort)
-		sort_by(t, (enum top_sort)(sort - sorts));
+	} else if (key == KEY_F(6) || key == '>')
+		sort_by(t, (enum top_sort)((t->choice.sort + 1) % NR_TOP_SORTS));
+	else if (key == '<')
+		sort_by(t, (enum top_sort)((t->choice.sort + NR_TOP_SORTS - 1) % NR_TOP_SORTS));
+	else if (key == 'i' || key == 'I')
+		sort_by(t, t->choice.sort);
+	else
+		return false;
+	return true;
+}
+
+/* True if @key changes the view. */
+static bool view_key(struct top *t, int key)
+{
+	if (key == '\t')
+		top_set_view(t,
+			     t->view + 1 < NR_TOP_VIEWS && t->view ? t->view + 1 : TOP_VIEW_KINDS);
+	else if (key == 't')
+		top_set_view(t, TOP_VIEW_ROWS);
+	else if (key == 'r')
+		top_set_view(t, TOP_VIEW_RESOURCES);
+	else if (key == KEY_F(5))
+		top_set_view(t, TOP_VIEW_TREE);
 	else
 		return false;
 	return true;
@@ -265,7 +370,7 @@ static bool top_press(struct top *t, int key)
 		limit_cursor(t);
 	} else if (t->typing) {
 		top_type(t, key);
-	} else if (key == 'q' || key == 'Q') {
+	} else if (key == 'q' || key == 'Q' || key == KEY_F(10)) {
 		return false;
 	} else if (key == KEY_ESCAPE || (t->mode != TOP_LIST && (key == KEY_LEFT || key == 'h'))) {
 		leave_mode(t);
@@ -275,10 +380,14 @@ static bool top_press(struct top *t, int key)
 		t->paused = !t->paused;
 	} else if (key == '+' || key == '=' || key == '-') {
 		change_interval(t, key != '-');
-	} else if (move_key(t, key) || t->mode != TOP_LIST) {
+	} else if (key == 'w') {
+		enter_mode(t, TOP_WARNINGS);
+	} else if (view_key(t, key) || move_key(t, key) || t->mode != TOP_LIST) {
 		return true;
-	} else if (key == '/') {
+	} else if (key == '/' || key == KEY_F(3) || key == KEY_F(4)) {
 		t->typing = true;
+	} else if (key == KEY_RIGHT && top_is_grouped(t)) {
+		top_open_group(t);
 	} else if (key == '\r' || key == '\n' || key == KEY_ENTER || key == KEY_RIGHT) {
 		enter_mode(t, TOP_DETAILS);
 	} else {
@@ -337,6 +446,8 @@ int top_run(struct top_source *source, const struct top_options *options, int *s
 		.source = source,
 		.choice = options->choice,
 		.interval_ms = options->interval_ms,
+		.view = options->view,
+		.ends_program = options->ends_program,
 	};
 	struct held held;
 
@@ -345,17 +456,20 @@ int top_run(struct top_source *source, const struct top_options *options, int *s
 	 * Take the first picture before the terminal is taken over, so that an error can be printed
 	 * normally.
 	 */
+	source->wants_events = options->view == TOP_VIEW_RESOURCES;
 	if (top_picture_take(source, &t.picture, 0, err) < 0)
 		return err->code;
-	top_choose(&t);
 	hold_signals(&held);
 	if (top_screen_open(&t, err) == 0) {
+		top_warnings_make(&t.warnings, &t.picture);
+		top_rebuild(&t, true);
 		top_loop(&t, &held);
 		top_screen_close();
 		*sig = came;
 	}
 	release_signals(&held);
 	top_rows_release(&t.rows);
+	top_groups_release(&t.groups);
 	top_places_release(&t.places);
 	top_picture_release(&t.picture);
 	return err->code;

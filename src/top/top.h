@@ -13,8 +13,21 @@
 #define TOP_INTERVAL_LEAST_MS 100u
 #define TOP_INTERVAL_MOST_MS  60000u
 
+/* What the screen lists. */
+enum top_view {
+	TOP_VIEW_AUTO, /* kinds, if there are more coroutines than lines */
+	TOP_VIEW_KINDS,
+	TOP_VIEW_PLACES,
+	TOP_VIEW_RESOURCES,
+	TOP_VIEW_TREE, /* coroutines below the ones that await or created them */
+	TOP_VIEW_ROWS, /* coroutines */
+	NR_TOP_VIEWS,
+};
+
 struct top_options {
 	uint32_t interval_ms;
+	enum top_view view;
+	bool ends_program;        /* the program ends with the screen */
 	struct top_choice choice; /* initial choice */
 };
 

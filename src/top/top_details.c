@@ -15,16 +15,7 @@
 
 #define CHAIN_MAX 16
 
-/* Lines are drawn one by one; those above the top and below the end are only counted. */
-struct paper {
-	const struct top *t;
-	int top, height, width;
-	size_t line;
-};
-
-static void top_draw_put_line(struct paper *p, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-static void top_draw_put_line(struct paper *p, const char *fmt, ...)
+void top_paper_line(struct paper *p, const char *fmt, ...)
 {
 	size_t at = p->line++;
 	char text[1024];
@@ -38,8 +29,7 @@ static void top_draw_put_line(struct paper *p, const char *fmt, ...)
 	top_put(p->t, p->top + (int)(at - p->t->scroll), 0, p->width, text);
 }
 
-/* Do not scroll beyond the end. */
-static void limit_scroll(struct top *t, const struct paper *p)
+void top_paper_limit(struct top *t, const struct paper *p)
 {
 	size_t most = p->line > (size_t)p->height ? p->line - (size_t)p->height : 0;
 
@@ -48,17 +38,6 @@ static void limit_scroll(struct top *t, const struct paper *p)
 }
 
 /* ---- one coroutine --------------------------------------------------------------- */
-
-static const struct top_row *top_draw_find(const struct top_picture *p, uint64_t id)
-{
-	size_t i;
-
-	for (i = 0; i < p->nr; i++) {
-		if (p->rows[i].c->co.probe_id == id)
-			return &p->rows[i];
-	}
-	return NULL;
-}
 
 static const char *top_draw_ago(char buf[TEXT_SIZE], const struct top_picture *p, uint64_t ts)
 {
@@ -73,23 +52,22 @@ static void top_draw_put_state(struct paper *out, struct top *t, const struct to
 	const char *state = trace_state_name(row->state);
 	char age[TEXT_SIZE], why[128];
 
-	top_draw_put_line(out, "coroutine %" PRIu64 "%s%s", c->co.probe_id, c->name[0] ? "  " : "",
-			  c->name);
-	top_draw_put_line(out, " ");
-	top_draw_put_line(out, "  state     %s for %s", state ? state : "?",
-			  text_duration(age, top_row_age(row, &t->picture)));
+	top_paper_line(out, "coroutine %" PRIu64 "%s%s", c->co.probe_id, c->name[0] ? "  " : "",
+		       c->name);
+	top_paper_line(out, " ");
+	top_paper_line(out, "  state     %s for %s", state ? state : "?",
+		       text_duration(age, top_row_age(row, &t->picture)));
 	if (row->state == TRACE_STATE_SUSPENDED || row->state == TRACE_STATE_READY) {
 		top_why(c, why, sizeof(why));
-		top_draw_put_line(out, "  where     %s",
-				  top_row_place(row, &t->picture, &t->places));
-		top_draw_put_line(out, "  why       %s", why[0] ? why : "not told");
+		top_paper_line(out, "  where     %s", top_row_place(row, &t->picture, &t->places));
+		top_paper_line(out, "  why       %s", why[0] ? why : "not told");
 		if (c->woken_ts)
-			top_draw_put_line(out, "  woken     %s ago, and not seen to run since",
-					  top_draw_ago(age, &t->picture, c->woken_ts));
+			top_paper_line(out, "  woken     %s ago, and not seen to run since",
+				       top_draw_ago(age, &t->picture, c->woken_ts));
 	}
 	if (c->tid)
-		top_draw_put_line(out, "  thread    %" PRIu64, c->tid);
-	top_draw_put_line(out, "  process   %" PRIu64, c->co.pid);
+		top_paper_line(out, "  thread    %" PRIu64, c->tid);
+	top_paper_line(out, "  process   %" PRIu64, c->co.pid);
 }
 
 static void top_draw_put_life(struct paper *out, struct top *t, const struct top_row *row)
@@ -97,12 +75,22 @@ static void top_draw_put_life(struct paper *out, struct top *t, const struct top
 	const struct sidecar_coroutine *co = &row->c->co;
 	char a[TEXT_SIZE], b[TEXT_SIZE];
 
-	top_draw_put_line(out, "  born      %s ago%s%s", top_draw_ago(a, &t->picture, co->birth_ts),
-			  co->birth_site ? " at " : "",
-			  top_place(&t->places, &t->picture.r, (uint32_t)co->pid, co->birth_site,
-				    0));
-	top_draw_put_line(out, "  events    %s, %.1f/s%s%s", text_count(a, co->written), row->rate,
-			  co->lost ? ", lost " : "", co->lost ? text_count(b, co->lost) : "");
+	top_paper_line(out, "  born      %s ago%s%s", top_draw_ago(a, &t->picture, co->birth_ts),
+		       co->birth_site ? " at " : "",
+		       top_place(&t->places, &t->picture.r, (uint32_t)co->pid, co->birth_site, 0));
+	top_paper_line(out, "  events    %s, %.1f/s%s%s", text_count(a, co->written), row->rate,
+		       co->lost ? ", lost " : "", co->lost ? text_count(b, co->lost) : "");
+}
+
+static void top_draw_put_looks(struct paper *out, const struct top_row *row)
+{
+	char running[TEXT_SIZE], ready[TEXT_SIZE], waiting[TEXT_SIZE];
+
+	top_share(running, row->looks.running, &row->looks);
+	top_share(ready, row->looks.ready, &row->looks);
+	top_share(waiting, row->looks.waiting, &row->looks);
+	top_paper_line(out, "  so far    %s %% running, %s %% ready, %s %% waiting, by looks",
+		       running, ready, waiting);
 }
 
 /* Nothing if processor time is not measured. */
@@ -113,15 +101,15 @@ static void top_draw_put_cpu(struct paper *out, struct top *t, const struct top_
 	if (!t->picture.has_cpu)
 		return;
 	if (row->cpu.slices)
-		top_draw_put_line(
-			out,
-			"  ran       %s on a processor, %s waiting for one, %s blocked in "
-			"the kernel (%s slices)",
-			text_duration(on, row->cpu.on_ns), text_duration(ready, row->cpu.ready_ns),
-			text_duration(blocked, row->cpu.blocked_ns),
-			text_count(nr, row->cpu.slices));
+		top_paper_line(out,
+			       "  ran       %s on a processor, %s waiting for one, %s blocked in "
+			       "the kernel (%s slices)",
+			       text_duration(on, row->cpu.on_ns),
+			       text_duration(ready, row->cpu.ready_ns),
+			       text_duration(blocked, row->cpu.blocked_ns),
+			       text_count(nr, row->cpu.slices));
 	else
-		top_draw_put_line(out, "  ran       processor time is not measured yet");
+		top_paper_line(out, "  ran       processor time is not measured yet");
 }
 
 /* The chain of parents, as far as they are alive. */
@@ -130,22 +118,22 @@ static void top_draw_put_chain(struct paper *out, struct top *t, const struct to
 	uint64_t id = row->c->co.parent;
 	unsigned depth;
 
-	top_draw_put_line(out, " ");
+	top_paper_line(out, " ");
 	if (!id)
-		top_draw_put_line(out, "parent unknown");
+		top_paper_line(out, "parent unknown");
 	for (depth = 0; id && depth < CHAIN_MAX; depth++) {
-		const struct top_row *parent = top_draw_find(&t->picture, id);
+		const struct top_row *parent = top_row_of(&t->picture, id);
 		char why[128] = "";
 
 		if (!parent) {
-			top_draw_put_line(out, "made by %" PRIu64 ", which is gone", id);
+			top_paper_line(out, "made by %" PRIu64 ", which is gone", id);
 			return;
 		}
 		top_why(parent->c, why, sizeof(why));
-		top_draw_put_line(out, "made by %" PRIu64 "  %s  %s  %s  %s", id, parent->c->name,
-				  trace_state_name(parent->state) ? trace_state_name(parent->state)
-								  : "?",
-				  top_row_place(parent, &t->picture, &t->places), why);
+		top_paper_line(out, "made by %" PRIu64 "  %s  %s  %s  %s", id, parent->c->name,
+			       trace_state_name(parent->state) ? trace_state_name(parent->state)
+							       : "?",
+			       top_row_place(parent, &t->picture, &t->places), why);
 		id = parent->c->co.parent;
 	}
 }
@@ -176,11 +164,37 @@ static void top_draw_put_event(struct paper *out, struct top *t, const struct to
 		snprintf(whom, sizeof(whom), "of %" PRIu64, ev->probe_id);
 	else if (ev->kind == TRACE_WAKE && ev->peer)
 		snprintf(whom, sizeof(whom), "by %" PRIu64, ev->peer);
-	top_draw_put_line(
-		out, "  %12s ago  thread %-8" PRIu64 "  %-8s %s %s  %s",
-		top_draw_ago(age, &t->picture, ev->ts), told->tid, kind ? kind : "?", whom,
-		top_place(&t->places, &t->picture.r, (uint32_t)of->co.pid, ev->site, ev->addr),
-		why);
+	top_paper_line(out, "  %12s ago  thread %-8" PRIu64 "  %-8s %s %s  %s",
+		       top_draw_ago(age, &t->picture, ev->ts), told->tid, kind ? kind : "?", whom,
+		       top_place(&t->places, &t->picture.r, (uint32_t)of->co.pid, ev->site,
+				 ev->addr),
+		       why);
+}
+
+/* The waits that the events in memory show, from each suspend to the next resume. */
+static void top_draw_put_waits(struct paper *out, const struct told_event *all, size_t nr,
+			       uint64_t id)
+{
+	struct histogram waits = { 0 };
+	uint64_t since = 0;
+	char n[TEXT_SIZE];
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		const struct trace_event *ev = &all[i].e->ev;
+
+		if (ev->probe_id != id || !trace_is_transition(ev))
+			continue;
+		if (since && ev->is_active && histogram_add(&waits, ev->ts - since) < 0)
+			break;
+		since = ev->is_active ? 0 : ev->ts;
+	}
+	if (waits.nr) {
+		top_paper_line(out, " ");
+		top_paper_line(out, "its last %s waits", text_count(n, waits.nr));
+		top_draw_bars(out, &waits);
+	}
+	histogram_release(&waits);
 }
 
 /* Events still in shared memory; older ones are in the trace. */
@@ -201,11 +215,12 @@ static void top_draw_put_events(struct paper *out, struct top *t,
 			all[nr++] = (struct told_event){ &r->threads[i].last[k],
 							 r->threads[i].tid };
 	}
-	top_draw_put_line(out, " ");
-	top_draw_put_line(out, nr ? "last events still in memory, newest first"
-				  : "none of its events is still in memory: they are in the trace");
 	if (nr)
 		qsort(all, nr, sizeof(*all), top_draw_by_time);
+	top_draw_put_waits(out, all, nr, of->co.probe_id);
+	top_paper_line(out, " ");
+	top_paper_line(out, nr ? "last events still in memory, newest first"
+			       : "none of its events is still in memory: they are in the trace");
 	while (nr--)
 		top_draw_put_event(out, t, &all[nr], of);
 	free(all);
@@ -214,18 +229,19 @@ static void top_draw_put_events(struct paper *out, struct top *t,
 void top_draw_details(struct top *t, int top, int height, int width)
 {
 	struct paper out = { t, top, height, width, 0 };
-	const struct top_row *row = top_draw_find(&t->picture, t->selected);
+	const struct top_row *row = top_row_of(&t->picture, t->selected);
 
 	if (!row) {
-		top_draw_put_line(&out, "coroutine %" PRIu64 " is gone", t->selected);
+		top_paper_line(&out, "coroutine %" PRIu64 " is gone", t->selected);
 		return;
 	}
 	top_draw_put_state(&out, t, row);
 	top_draw_put_life(&out, t, row);
+	top_draw_put_looks(&out, row);
 	top_draw_put_cpu(&out, t, row);
 	top_draw_put_chain(&out, t, row);
 	top_draw_put_events(&out, t, row->c);
-	limit_scroll(t, &out);
+	top_paper_limit(t, &out);
 }
 
 /* ---- help ------------------------------------------------------------------------- */
@@ -233,15 +249,19 @@ void top_draw_details(struct top *t, int top, int height, int width)
 void top_draw_help(struct top *t, int top, int height, int width)
 {
 	static const char *const lines[] = {
+		"Tab        next view: kinds, sites, resources, tree, coroutines",
+		"t r F5     coroutines, resources (locks, channels, descriptors), tree of awaits",
 		"up down PgUp PgDn Home End   move; also j k g G",
-		"Enter      details of one: place, reason, who made it, its last events",
-		"/          show only those with this in their name or place; Esc clears it",
-		"a r i n s t e   by age, rate, id, name, site, thread, events; again: reversed",
+		"Enter      details of one; of a group: percentiles and a histogram of its waits",
+		"right      of a group: its coroutines          w  warnings",
+		"/ F3 F4    show only those with this in their name or place; Esc clears it",
+		"F6 < >     sort by another column; i reverses; P rate  T a age  N id  n name  s "
+		"site",
 		"1 2 3 4 5  show or hide: running, ready, suspended, new, ended; 0 shows all",
-		"space p    pause, and go on",
-		"+ -        look less or more often",
-		"q          quit; the program goes on",
+		"space p    pause, and go on                    + -  look less or more often",
+		NULL, /* q */
 		" ",
+		"BUSY% READY% WAIT%  of all looks at the group    p50 p99 MAX  waits so far",
 		"AGE   since when it is in its state    RATE/s   suspends and resumes a second",
 		"ready: woken, and not seen to run since    THREAD  where it ran last, if recently",
 		"ON CPU READY BLOCKED  where the time of its slices went (run --cpu)",
@@ -251,6 +271,9 @@ void top_draw_help(struct top *t, int top, int height, int width)
 	size_t i;
 
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		top_draw_put_line(&out, "%s", lines[i]);
-	limit_scroll(t, &out);
+		top_paper_line(&out, "%s",
+			       lines[i]          ? lines[i]
+			       : t->ends_program ? "q F10      quit, and end the program"
+						 : "q F10      quit; the program goes on");
+	top_paper_limit(t, &out);
 }

@@ -153,12 +153,24 @@ int top_rows_make(struct top_rows *rows, const struct top_picture *p, struct top
 	}
 	for (i = 0; i < p->nr; i++) {
 		if (is_shown(&s, &p->rows[i]))
-			rows->at[rows->nr++] = (struct top_shown){ top_key_of(&s, &p->rows[i]),
-								   (uint32_t)i };
+			rows->at[rows->nr++] = (struct top_shown){
+				.key = top_key_of(&s, &p->rows[i]), .row = (uint32_t)i
+			};
 	}
 	if (rows->nr)
 		qsort_r(rows->at, rows->nr, sizeof(*rows->at), top_compare, &s);
 	return 0;
+}
+
+const struct top_row *top_row_of(const struct top_picture *p, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		if (p->rows[i].c->co.probe_id == id)
+			return &p->rows[i];
+	}
+	return NULL;
 }
 
 void top_rows_release(struct top_rows *rows)

@@ -28,7 +28,9 @@ struct top_choice {
 
 struct top_shown {
 	uint64_t key;
-	uint32_t row; /* index in the picture */
+	uint32_t row;    /* index in the picture */
+	uint16_t depth;  /* in a tree */
+	bool is_awaited; /* in a tree: the one above waits for its end */
 };
 
 /* All zero: empty. */
@@ -41,6 +43,15 @@ struct top_rows {
 int top_rows_make(struct top_rows *rows, const struct top_picture *p, struct top_places *places,
 		  const struct top_choice *choice);
 void top_rows_release(struct top_rows *rows);
+
+/*
+ * Puts each row below the coroutine that waits for its end, or that created it, in the order of the
+ * rows.  0 or -ENOMEM: the rows are unchanged.
+ */
+int top_rows_tree(struct top_rows *rows, const struct top_picture *p);
+
+/* NULL: not in the picture. */
+const struct top_row *top_row_of(const struct top_picture *p, uint64_t id);
 
 /* "age"; and the reverse: NR_TOP_SORTS for an unknown name. */
 const char *top_sort_name(enum top_sort sort);

@@ -126,7 +126,7 @@ void top_why(const struct recover_coroutine *c, char *buf, size_t size)
 
 /* ---- the header ---------------------------------------------------------------- */
 
-/* "./server --port 80": untrusted text, to be written with top_put(). */
+/* "server --port 80": untrusted text, to be written with top_put(). */
 static void command_of(const struct top *t, char *buf, size_t size)
 {
 	const json_t *words = json_object_get(t->picture.status, "command");
@@ -136,7 +136,11 @@ static void command_of(const struct top *t, char *buf, size_t size)
 	buf[0] = '\0';
 	for (i = 0; i < json_array_size(words) && used < size; i++) {
 		const char *word = json_string_value(json_array_get(words, i));
-		int n = snprintf(buf + used, size - used, "%s%s", i ? " " : "", word ? word : "");
+		const char *slash = word && !i ? strrchr(word, '/') : NULL;
+		int n = snprintf(buf + used, size - used, "%s%s", i ? " " : "",
+				 slash && slash[1] ? slash + 1
+				 : word            ? word
+						   : "");
 
 		used += n > 0 ? (size_t)n : 0;
 	}
@@ -320,9 +324,22 @@ static void draw_cpu(struct top *t, const struct screen_columns *c, int y,
 			 cpu->slices ? text_duration(text, values[i]) : "-");
 }
 
-static void draw_row(struct top *t, const struct screen_columns *c, int y,
-		     const struct top_row *row, bool selected, int width)
+static void draw_name(struct top *t, const struct screen_columns *c, int y,
+		      const struct top_shown *shown, const char *name)
 {
+	unsigned indent = shown->depth < 12 ? shown->depth * 2u : 24u;
+
+	if (t->view == TOP_VIEW_TREE && shown->depth)
+		top_putf(t, y, c->at[COL_NAME], c->width[COL_NAME], "%*s%s%s", (int)indent - 2, "",
+			 shown->is_awaited ? "+>" : "`-", name);
+	else
+		top_put(t, y, c->at[COL_NAME], c->width[COL_NAME], name);
+}
+
+static void draw_row(struct top *t, const struct screen_columns *c, int y,
+		     const struct top_shown *shown, bool selected, int width)
+{
+	const struct top_row *row = &t->picture.rows[shown->row];
 	const struct recover_coroutine *co = row->c;
 	const char *state = trace_state_name(row->state);
 	char why[128], text[TEXT_SIZE];
@@ -343,7 +360,7 @@ static void draw_row(struct top *t, const struct screen_columns *c, int y,
 	if (co->tid)
 		top_putf(t, y, c->at[COL_THREAD], c->width[COL_THREAD], "%8" PRIu64, co->tid);
 	draw_cpu(t, c, y, &row->cpu);
-	top_put(t, y, c->at[COL_NAME], c->width[COL_NAME], co->name);
+	draw_name(t, c, y, shown, co->name);
 	top_put(t, y, c->at[COL_SITE], c->width[COL_SITE],
 		top_row_place(row, &t->picture, &t->places));
 	top_why(co, why, sizeof(why));
@@ -369,8 +386,7 @@ static void draw_list(struct top *t, int top, int height, int width)
 	for (y = 0; y < height - 1 && t->first + (size_t)y < t->rows.nr; y++) {
 		size_t at = t->first + (size_t)y;
 
-		draw_row(t, &c, top + 1 + y, &t->picture.rows[t->rows.at[at].row], at == t->cursor,
-			 width);
+		draw_row(t, &c, top + 1 + y, &t->rows.at[at], at == t->cursor, width);
 	}
 	if (t->rows.nr || height < 3)
 		return;
@@ -382,10 +398,27 @@ static void draw_list(struct top *t, int top, int height, int width)
 
 /* ---- the footer ------------------------------------------------------------------ */
 
+/* Returns the number of its bytes, which are columns if the filter is ASCII. */
+static int top_foot_text(const struct top *t, char *buf, size_t size)
+{
+	char n[TEXT_SIZE], groups[64] = "";
+
+	if (top_is_grouped(t))
+		snprintf(groups, sizeof(groups), "%s %s of ", text_count(n, t->groups.nr),
+			 t->view == TOP_VIEW_KINDS    ? "kinds"
+			 : t->view == TOP_VIEW_PLACES ? "sites"
+						      : "resources");
+	return snprintf(buf, size, "%s%s shown, by %s%s%s%s%s  every %g s  Tab view  ? help",
+			groups, text_count(n, t->rows.nr), top_sort_name(t->choice.sort),
+			t->choice.reverse ? " (reversed)" : "",
+			t->choice.filter[0] ? ", filter '" : "", t->choice.filter,
+			t->choice.filter[0] ? "'" : "", t->interval_ms / 1000.0);
+}
+
 static void draw_foot(struct top *t, int width)
 {
-	char n[TEXT_SIZE];
-	int y = *ncursesw.LINES - 1;
+	int y = *ncursesw.LINES - 1, used;
+	char text[512];
 
 	if (t->typing) {
 		top_putf(t, y, 0, width, "filter by name or place: %s_", t->choice.filter);
@@ -401,12 +434,16 @@ static void draw_foot(struct top *t, int width)
 		top_put(t, y, 0, width, "Esc back   up/down scroll   q quit");
 		return;
 	}
+	used = top_foot_text(t, text, sizeof(text));
 	top_color(t, TOP_QUIET, true);
-	top_putf(t, y, 0, width, "%s shown, by %s%s%s%s%s  every %g s  ? help",
-		 text_count(n, t->rows.nr), top_sort_name(t->choice.sort),
-		 t->choice.reverse ? " (reversed)" : "", t->choice.filter[0] ? ", filter '" : "",
-		 t->choice.filter, t->choice.filter[0] ? "'" : "", t->interval_ms / 1000.0);
+	top_put(t, y, 0, width, text);
 	top_color(t, TOP_QUIET, false);
+	if (!t->warnings.nr)
+		return;
+	top_color(t, TOP_BAD, true);
+	top_putf(t, y, used + 2, width - used - 2, "w: %s%s", t->warnings.text[0],
+		 t->warnings.nr > 1 ? ", and more" : "");
+	top_color(t, TOP_BAD, false);
 }
 
 void top_screen_draw(struct top *t)
@@ -419,8 +456,14 @@ void top_screen_draw(struct top *t)
 	draw_rates(t, width);
 	if (height > 0 && t->mode == TOP_DETAILS)
 		top_draw_details(t, HEAD_LINES - 1, height, width);
+	else if (height > 0 && t->mode == TOP_GROUP)
+		top_draw_group_details(t, HEAD_LINES - 1, height, width);
+	else if (height > 0 && t->mode == TOP_WARNINGS)
+		top_draw_warnings(t, HEAD_LINES - 1, height, width);
 	else if (height > 0 && t->mode == TOP_HELP)
 		top_draw_help(t, HEAD_LINES - 1, height, width);
+	else if (height > 0 && top_is_grouped(t))
+		top_draw_groups(t, HEAD_LINES - 1, height, width);
 	else if (height > 0)
 		draw_list(t, HEAD_LINES - 1, height, width);
 	draw_foot(t, width);

@@ -3,9 +3,12 @@
 #ifndef TOP_TOP_SCREEN_H
 #define TOP_TOP_SCREEN_H
 
+#include "base/text.h"
 #include "top/top.h"
+#include "top/top_groups.h"
+#include "top/top_warnings.h"
 
-enum top_mode { TOP_LIST, TOP_DETAILS, TOP_HELP };
+enum top_mode { TOP_LIST, TOP_DETAILS, TOP_GROUP, TOP_WARNINGS, TOP_HELP };
 
 /* Everything that a screen is drawn from. */
 struct top {
@@ -14,16 +17,21 @@ struct top {
 	struct top_places places;
 	struct top_rows rows;
 	struct top_choice choice;
+	enum top_view view;
+	struct top_groups groups;
+	struct top_warnings warnings;
 	enum top_mode mode;
+	bool ends_program;
 	uint32_t interval_ms;
 	bool paused;
-	bool typing;       /* a filter is being typed */
-	char over[512];    /* why there are no new pictures; "": there are */
-	size_t cursor;     /* index in rows */
-	uint64_t selected; /* id of the coroutine at the cursor: the cursor follows it */
-	bool has_selected; /* false: select the first row, whichever it is */
-	size_t first;      /* first visible row */
-	size_t scroll;     /* details and help: lines above the top */
+	bool typing;             /* a filter is being typed */
+	char over[512];          /* why there are no new pictures; "": there are */
+	size_t cursor;           /* index in rows */
+	uint64_t selected;       /* id of the coroutine at the cursor: the cursor follows it */
+	bool has_selected;       /* false: select the first row, whichever it is */
+	uint32_t selected_group; /* likewise, in a list of groups: its name */
+	size_t first;            /* first visible row */
+	size_t scroll;           /* details and help: lines above the top */
 	bool has_colors, is_utf8;
 };
 
@@ -50,6 +58,36 @@ enum top_color top_state_color(uint8_t state);
 /* "io-read on 7"; "" if no reason was recorded. */
 void top_why(const struct recover_coroutine *c, char *buf, size_t size);
 
+/* Lines are drawn one by one; those above the top and below the end are only counted. */
+struct paper {
+	const struct top *t;
+	int top, height, width;
+	size_t line;
+};
+
+void top_paper_line(struct paper *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Do not scroll beyond the end. */
+void top_paper_limit(struct top *t, const struct paper *p);
+
+/* True for views whose lines are groups. */
+static inline bool top_is_grouped(const struct top *t)
+{
+	return t->view >= TOP_VIEW_KINDS && t->view <= TOP_VIEW_RESOURCES;
+}
+
+/* Lines of the list. */
+static inline size_t top_nr_lines(const struct top *t)
+{
+	return top_is_grouped(t) ? t->groups.nr : t->rows.nr;
+}
+
+/* "37", a percentage of the looks; "-" without one. */
+void top_share(char buf[TEXT_SIZE], uint64_t part, const struct top_looks *looks);
+/* A line per power of two. */
+void top_draw_bars(struct paper *out, const struct histogram *h);
+void top_draw_groups(struct top *t, int top, int height, int width);
+void top_draw_group_details(struct top *t, int top, int height, int width);
+void top_draw_warnings(struct top *t, int top, int height, int width);
 void top_draw_details(struct top *t, int top, int height, int width);
 void top_draw_help(struct top *t, int top, int height, int width);
 

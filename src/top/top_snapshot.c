@@ -20,9 +20,10 @@
 #define ASK_MS 100
 
 /* Chunks to read per lane: to find what runs where, and for the last events of one coroutine. */
-#define CHUNKS    1
-#define CHUNKS_OF 8
-#define EVENTS_OF 64
+#define CHUNKS     1
+#define CHUNKS_OF  8
+#define EVENTS_OF  64
+#define EVENTS_ALL 512 /* of each thread, to find the holders of locks */
 
 /* ---- the source ------------------------------------------------------------- */
 
@@ -96,21 +97,26 @@ static struct top_past *past_of(struct top_pasts *p, uint32_t number)
 	return &more[number];
 }
 
-static double rate_of(struct top_source *s, const struct top_picture *p,
-		      const struct recover_coroutine *c)
+/* Sets the rate and the looks of a row, whose state is set. */
+static void compare_with_past(struct top_source *s, const struct top_picture *p,
+			      struct top_row *row)
 {
+	const struct recover_coroutine *c = row->c;
 	bool in_station = c->co.station != TRACE_NO_STATION;
 	struct top_past *past = past_of(in_station ? &s->stations : &s->lives, c->unit);
 	uint64_t birth = c->co.birth_ts && c->co.birth_ts < p->moment ? c->co.birth_ts : 0;
-	double rate;
 
+	if (past && past->id == c->co.probe_id)
+		row->looks = past->looks;
+	row->looks.running += row->state == TRACE_STATE_RUNNING;
+	row->looks.ready += row->state == TRACE_STATE_READY;
+	row->looks.waiting += row->state == TRACE_STATE_SUSPENDED;
 	if (past && s->at_ns && past->id == c->co.probe_id && past->events <= c->co.written)
-		rate = per_second(c->co.written - past->events, p->r.now_ns - s->at_ns);
+		row->rate = per_second(c->co.written - past->events, p->r.now_ns - s->at_ns);
 	else
-		rate = birth ? per_second(c->co.written, p->moment - birth) : 0;
+		row->rate = birth ? per_second(c->co.written, p->moment - birth) : 0;
 	if (past)
-		*past = (struct top_past){ c->co.probe_id, c->co.written };
-	return rate;
+		*past = (struct top_past){ c->co.probe_id, c->co.written, row->looks };
 }
 
 /* ---- the picture --------------------------------------------------------------- */
@@ -129,7 +135,8 @@ static int make_rows(struct top_source *s, struct top_picture *p, struct err *er
 
 		if (state == TRACE_STATE_SUSPENDED && c->woken_ts)
 			state = TRACE_STATE_READY;
-		p->rows[i] = (struct top_row){ .c = c, .state = state, .rate = rate_of(s, p, c) };
+		p->rows[i] = (struct top_row){ .c = c, .state = state };
+		compare_with_past(s, p, &p->rows[i]);
 		p->by_state[state]++;
 	}
 	return 0;
@@ -256,7 +263,9 @@ static void top_compute(struct top_source *s, struct top_picture *p)
 int top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of, struct err *err)
 {
 	struct recover_options options = {
-		.last = of ? EVENTS_OF : 0,
+		.last = of                ? EVENTS_OF
+			: s->wants_events ? EVENTS_ALL
+					  : 0,
 		.of = of,
 		.newest = of ? CHUNKS_OF : CHUNKS,
 		.threads = true,

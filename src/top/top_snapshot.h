@@ -23,11 +23,17 @@ struct top_cpu {
 	uint64_t slices, on_ns, ready_ns, blocked_ns;
 };
 
+/* Numbers of pictures in which a coroutine, or each one of a group, was in a state. */
+struct top_looks {
+	uint64_t running, ready, waiting;
+};
+
 struct top_row {
 	const struct recover_coroutine *c;
 	uint8_t state; /* enum trace_state; woken and not yet running is READY */
 	double rate;   /* transitions per second, since the previous picture or since creation */
 	struct top_cpu cpu;
+	struct top_looks looks; /* including this picture */
 };
 
 /* All zero: no picture. */
@@ -53,6 +59,7 @@ struct top_picture {
 /* State of a coroutine or station in the previous picture. */
 struct top_past {
 	uint64_t id, events;
+	struct top_looks looks;
 };
 
 struct top_pasts {
@@ -67,6 +74,7 @@ struct top_source {
 	uint64_t at_ns; /* time of the previous picture; 0: none */
 	uint64_t events, births;
 	bool told;
+	bool wants_events; /* pictures have the last events of each thread */
 	json_t *status;
 };
 

@@ -6,6 +6,9 @@
  *	resume NAME
  *	suspend NAME
  *	await NAME FD     suspends for reading from FD
+ *	want NAME LOCK    suspends for a mutex
+ *	hold NAME LOCK    has taken the mutex
+ *	join NAME N       suspends for the end of the coroutine with that id
  *	wake NAME
  *	close FD          which may be awaited
  *	end NAME
@@ -125,6 +128,12 @@ static void obey(const char *verb, char *name, long n)
 		corotracer_suspend(find(name), NULL);
 	else if (!strcmp(verb, "await"))
 		corotracer_await(find(name), CTP_REASON_IO_READ, (uint64_t)n);
+	else if (!strcmp(verb, "want"))
+		corotracer_await(find(name), CTP_REASON_MUTEX, (uint64_t)n);
+	else if (!strcmp(verb, "hold"))
+		corotracer_acquired(find(name), (uint64_t)n);
+	else if (!strcmp(verb, "join"))
+		corotracer_await(find(name), CTP_REASON_JOIN, (uint64_t)n);
 	else if (!strcmp(verb, "close"))
 		corotracer_closing(NULL, atol(name));
 	else if (!strcmp(verb, "wake"))

@@ -196,7 +196,7 @@ def the_list_shows_who_waits_the_longest(dir):
         equal(rows(s)[0][5], "a", "first by name")
         s.keys("n")
         s.wait("by name (reversed)")
-        s.keys("i")
+        s.keys("N")
         s.wait("by id")
         equal([r[0] for r in rows(s)], ["1", "2", "3", "4", "6"], "by id")
         s.keys("3")
@@ -205,6 +205,86 @@ def the_list_shows_who_waits_the_longest(dir):
         s.wait("5 shown", without=["(hidden)"])
         s.keys("q")
         s.wait("shell>", without=["STATE"])
+
+
+@test
+def more_than_a_screenful_is_shown_by_kind(dir):
+    told = Told(dir, "-q")
+    told.tell("begin lonely", "many 40")
+    with screen(dir, width=120) as s:
+        s.run(TOOL, "top", "-p", told.p.pid)
+        text = s.wait("KIND", "kinds of", "lonely", "COUNT", "p99", "BUSY%")
+        kinds = [line.split() for line in text.split("\n")[4:] if line.strip()]
+        equal(sum(int(k[1]) for k in kinds if len(k) > 8 and k[1].isdigit()), top_json(told.p)["matching"], "coroutines of all kinds")
+        s.keys("Enter")
+        s.wait("how long those that wait have waited", "waits     p50", "% waiting, by looks", "####")
+        s.keys("Escape")
+        s.wait("KIND")
+        s.keys("Tab")
+        s.wait("sites of", "WHERE", "live_target.c")
+        s.keys("t")
+        s.wait("STATE", without=["KIND"])
+        s.keys("Tab")
+        s.wait("KIND")
+        s.keys("n")
+        s.wait("by name")
+        s.keys("End")
+        s.keys("Right")
+        s.wait("filter '", "STATE")
+        s.keys("F10")
+        s.wait("shell>", without=["STATE"])
+
+
+@test
+def locks_have_a_holder_and_joins_are_a_tree(dir):
+    told = Told(dir, "-q")
+    told.tell("begin owner", "begin a", "begin b", "begin child", "resume owner", "hold owner 4096", "suspend owner",
+              "resume a", "want a 4096", "resume b", "want b 4096")
+    with screen(dir, width=130) as s:
+        s.run(TOOL, "top", "-p", told.p.pid, "-g", "resource")
+        text = s.wait("WAITING FOR", "mutex, 0x1000", "HELD BY")
+        row, = [line for line in text.split("\n") if "mutex, 0x1000" in line]
+        equal(row.split()[2], "2", "waiters")
+        contains(row, "1 owner, suspended")
+        told.tell("resume owner", "join owner 4")
+        s.keys("F5")
+        text = s.wait("+>child")
+        lines = [line for line in text.split("\n") if "owner" in line or "child" in line]
+        assert "owner" in lines[0] and "+>child" in lines[1], lines
+        s.keys("q")
+        s.wait("shell>", without=["STATE"])
+
+
+@test
+def a_ring_is_a_warning_and_so_is_one_that_never_suspends(dir):
+    told = Told(dir, "-q")
+    told.tell("begin a", "begin b", "begin c", "resume a", "join a 2", "resume b", "join b 1", "resume c")
+    with screen(dir, width=150) as s:
+        show(s, told.p)
+        s.wait("w: deadlock: 2 coroutines join each other in a ring", "and more")
+        s.keys("w")
+        s.wait("blocking: 1 run without a suspend for", "3 c", "'corotracer report' on the trace decides")
+        s.keys("q")
+        s.wait("shell>", without=["decides"])
+
+
+@test
+def the_help_says_what_q_does_and_the_head_names_the_program(dir):
+    told = Told(dir, "-q")
+    told.tell("begin a")
+    with screen(dir) as s:
+        s.run(TOOL, "top", "-p", told.p.pid)
+        s.wait("live_target  pid", without=["/live_target"])
+        s.keys("?")
+        s.wait("quit; the program goes on")
+        s.keys("q")
+        s.wait("shell>", without=["goes on"])
+        s.run(TOOL, "top", "--", FLIGHT_TARGET, "stuck")
+        s.wait("flight_target stuck")
+        s.keys("F1")
+        s.wait("quit, and end the program")
+        s.keys("q")
+        s.wait("shell>", without=["end the program"])
 
 
 @test
@@ -292,7 +372,7 @@ def rates_and_pause(dir):
         s.keys("p")
         s.wait("[PAUSED]")
         told.tell("begin late")
-        s.keys("r")
+        s.keys("P")
         s.wait("by rate")
         assert "late" not in s.text()
         s.keys("p")
