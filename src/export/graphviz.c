@@ -301,7 +301,6 @@ static void dot_put_coroutine(struct dot *d, const struct graph_coro *co)
 		   : !co->is_waiting ? "\", style=\"rounded,dashed\""
 				     : "\"");
 	dot_put(d, "];\n");
-	d->graph->nodes++;
 }
 
 /* ---- edges ------------------------------------------------------------------------- */
@@ -357,7 +356,6 @@ static void dot_put_edges(struct dot *d, const struct graph_coro *co)
 	if (d->resources.nr != known) {
 		snprintf(label, sizeof(label), "\t%s [shape=ellipse, label=\"%s\"];\n", to, what);
 		dot_put(d, label);
-		d->graph->nodes++;
 		dot_put_holders(d, co, to);
 	}
 	dot_put_edge(d, from, to, "", co->is_cyclic);
@@ -398,7 +396,6 @@ int wait_graph_put(struct wait_graph *g, struct outfile *out)
 		co = coro_table_at(&g->coros, i);
 		if (co && (co->is_waiting || co->is_needed))
 			dot_group(&d, co);
-		g->waits += co && co->is_waiting;
 	}
 	for (i = 0; i < g->coros.room; i++) {
 		co = coro_table_at(&g->coros, i);
@@ -450,15 +447,13 @@ static int graph_item(struct sink_job *job, const struct trace_item *item, struc
 static int graph_commit(struct sink_job *job, struct err *err)
 {
 	struct graph_sink *x = job->state;
-	char waits[TEXT_SIZE], nodes[TEXT_SIZE];
 	int rc = wait_graph_finish(&x->graph);
 
 	if (rc == 0)
 		rc = wait_graph_put(&x->graph, &x->file);
 	if (rc < 0)
 		return viewer_no_memory(err);
-	snprintf(job->note, sizeof(job->note), "%s waits, %s nodes; draw it with dot -Tsvg -O FILE",
-		 text_count(waits, x->graph.waits), text_count(nodes, x->graph.nodes));
+	viewer_note(job, "draw it with dot -Tsvg -O FILE");
 	rc = outfile_commit(&x->file, err);
 	job->bytes = x->file.bytes;
 	job->left_out = x->graph.window.late + x->graph.impossible;

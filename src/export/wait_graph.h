@@ -57,7 +57,6 @@ struct wait_graph {
 	char *program;
 	uint64_t start_ts, last_ts;
 	uint64_t impossible;
-	uint64_t waits, nodes; /* what was drawn */
 };
 
 void wait_graph_init(struct wait_graph *g, const struct trace_filter *filter);

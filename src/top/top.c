@@ -18,6 +18,7 @@
 #include "top/ncursesw_loader.h"
 
 #define KEY_ESCAPE 27
+#define SHORT_LIST 20u /* lines */
 
 /* ---- signals ------------------------------------------------------------------- */
 
@@ -103,7 +104,9 @@ static void top_choose_view(struct top *t)
 {
 	if (t->view != TOP_VIEW_AUTO)
 		return;
-	if (!t->choice.filter[0] && t->rows.nr > (size_t)top_screen_page())
+	/* A window that is made small for a moment does not change the view of a short list. */
+	if (!t->choice.filter[0] && t->rows.nr > SHORT_LIST &&
+	    t->rows.nr > (size_t)top_screen_page())
 		t->view = TOP_VIEW_KINDS;
 }
 

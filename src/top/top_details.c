@@ -255,8 +255,7 @@ void top_draw_help(struct top *t, int top, int height, int width)
 		"Enter      details of one; of a group: percentiles and a histogram of its waits",
 		"right      of a group: its coroutines          w  warnings",
 		"/ F3 F4    show only those with this in their name or place; Esc clears it",
-		"F6 < >     sort by another column; i reverses; P rate  T a age  N id  n name  s "
-		"site",
+		"F6 < > i   sort by another column, reverse; P rate  T a age  N id  n name  s site",
 		"1 2 3 4 5  show or hide: running, ready, suspended, new, ended; 0 shows all",
 		"space p    pause, and go on                    + -  look less or more often",
 		NULL, /* q */

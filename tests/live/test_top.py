@@ -563,9 +563,9 @@ def a_program_is_started_and_ended(dir):
 @test
 def a_hundred_thousand_are_shown(dir):
     told = Told(dir, "-q", "-n", "100000")
-    told.tell("many 100000", "begin needle")
+    told.tell("many 100000", "begin needle")  # shown one by one
     with screen(dir) as s:
-        show(s, told.p)
+        show(s, told.p, "-g", "none")
         s.wait("coroutines 100,001:", "100,001 suspended")
         s.keys("/")
         s.type("needle")
