@@ -8,7 +8,7 @@
 #include "base/u64map.h"
 #include "memory/types/alloc_types.h"
 
-#define VOTES_KEPT     48u  /* different votes of a group; later ones are counted only */
+#define VOTES_KEPT     512u /* different votes of a group; later ones are counted only */
 #define VOTES_ALL      256u /* of one instruction; then one in VOTES_SAMPLE counts */
 #define VOTES_SAMPLE   16u
 #define VOTES_PCS      4096u /* a power of two */
@@ -336,6 +336,27 @@ static bool block_has_header(const struct block_group *g, const struct vote_list
 	return found;
 }
 
+/*
+ * True if all objects of the type are at one place after where the first one of an array would be:
+ * they are parts of a block that is something else.
+ */
+static bool block_is_elsewhere(const struct types *t, const struct vote_list *list,
+			       const struct block_candidate *c)
+{
+	uint64_t low = UINT64_MAX, high = 0, size = types_get(t, c->type)->size;
+	uint32_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		const struct block_vote *v = &list->votes[i];
+
+		if (v->type != c->type || v->first < v->offset)
+			continue;
+		low = v->first - v->offset < low ? v->first - v->offset : low;
+		high = v->last - v->offset > high ? v->last - v->offset : high;
+	}
+	return low == high && low >= c->header + size;
+}
+
 /* Of types that explain the same votes, the larger one contains the other. */
 static bool block_is_better(const struct types *t, const struct block_candidate *c,
 			    const struct block_candidate *best)
@@ -416,6 +437,8 @@ static void block_decide(const struct block_types *b, struct block_group *g,
 		if (v->distance && v->distance <= HEADER_MAX && v->first >= v->distance &&
 		    block_has_header(g, list, v->distance, type->size))
 			c.header = v->distance;
+		if (v->is_record && block_is_elsewhere(b->types, list, &c))
+			continue;
 		block_support(b->types, list, &c);
 		if (block_is_better(b->types, &c, &best))
 			best = c;
