@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/u64map.h"
 #include "memory/types/alloc_types.h"
@@ -265,6 +266,25 @@ static bool block_is_open(const struct type *type)
 	return type->nr_members && type->members[type->nr_members - 1].flags & MEMBER_FLEXIBLE;
 }
 
+/*
+ * True if @type has the same field at the same offset: records of C that begin with the same
+ * members are used as each other.
+ */
+static bool block_same_field(const struct types *t, uint32_t type, const struct block_vote *vote)
+{
+	const struct type *of = types_get(t, type), *voted = types_get(t, vote->type);
+	uint64_t end;
+	uint32_t mine, other;
+
+	if (!type_is_record(of))
+		return false;
+	mine = types_leaf_at(t, type, vote->offset, vote->size, &end);
+	other = types_leaf_at(t, vote->type, vote->offset, vote->size, &end);
+	return mine < LEAF_BEYOND && other < LEAF_BEYOND &&
+	       of->leaves[mine].size == voted->leaves[other].size &&
+	       !strcmp(of->leaves[mine].path, voted->leaves[other].path);
+}
+
 /* True if an access at @place fits one object or an array of @type. */
 static bool block_explains_at(const struct types *t, uint32_t type, const struct block_vote *vote,
 			      uint64_t place)
@@ -278,6 +298,8 @@ static bool block_explains_at(const struct types *t, uint32_t type, const struct
 		       (vote->is_record &&
 			types_leaf_at(t, type, at, vote->size, &end) ==
 				types_leaf_at(t, type, vote->offset, vote->size, &end));
+	if (at == vote->offset && vote->is_record && block_same_field(t, type, vote))
+		return true;
 	return at >= vote->offset && block_contains(t, type, at - vote->offset, vote, 0);
 }
 
