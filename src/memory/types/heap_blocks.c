@@ -53,6 +53,8 @@ int heap_blocks_record(struct heap_blocks *h, const struct mem_record *r)
 		regions_remove(&h->live, r->address);
 	if (r->kind != MEM_ALLOC)
 		return 0;
+	if (!h->near) /* without it, searches take longer */
+		h->near = calloc(HEAP_NEAR, sizeof(struct annotation *));
 	site = heap_blocks_site_of(h, r->pc, r->stack);
 	if (site < 0)
 		return -ENOMEM;
@@ -62,19 +64,32 @@ int heap_blocks_record(struct heap_blocks *h, const struct mem_record *r)
 											: 0;
 }
 
-/* The map empties a region that it removes, and keeps its memory: a block found before is valid. */
+static bool heap_blocks_contains(const struct annotation *a, uint64_t address)
+{
+	return a && address >= a->start && address < a->end;
+}
+
+/*
+ * Look where a block was found before: first for the same code, then for the same address.  The
+ * map empties a region that it removes, and keeps its memory, so that what is found is valid.
+ */
 bool heap_blocks_find(struct heap_blocks *h, uint64_t address, uint64_t pc, struct heap_block *out)
 {
 	const struct annotation **recent = &h->recent[(pc ^ pc >> 10) & (HEAP_RECENT - 1)];
-	const struct annotation *a = *recent;
+	const struct annotation *a = *recent, **near;
 
 	if (!h->live.nr)
 		return false;
-	if (!a || address < a->start || address >= a->end) {
-		a = regions_find(&h->live, address);
+	if (!heap_blocks_contains(a, address)) {
+		near = h->near ? &h->near[(address >> 4) & (HEAP_NEAR - 1)] : NULL;
+		a = near ? *near : NULL;
+		if (!heap_blocks_contains(a, address))
+			a = regions_find(&h->live, address);
 		if (!a)
 			return false;
 		*recent = a;
+		if (near)
+			*near = a;
 	}
 	*out = (struct heap_block){ a->start, a->end, a->type };
 	return true;
@@ -84,6 +99,7 @@ void heap_blocks_release(struct heap_blocks *h)
 {
 	regions_release(&h->live);
 	free(h->sites);
+	free(h->near);
 	u64map_release(&h->by_hash);
 	memset(h, 0, sizeof(*h));
 }

@@ -18,6 +18,7 @@
 
 #define HEAP_SITES_MAX (1u << 20) /* then blocks have site 0, whose pc and stack are 0 */
 #define HEAP_RECENT    1024u      /* a power of two */
+#define HEAP_NEAR      (1u << 18) /* a power of two */
 
 struct heap_site {
 	uint64_t pc;            /* return address of the allocating call */
@@ -38,6 +39,7 @@ struct heap_blocks {
 	uint32_t nr_sites, sites_size;
 	struct u64map by_hash;                        /* to 1 + number of its first site */
 	const struct annotation *recent[HEAP_RECENT]; /* by pc: the block found last */
+	const struct annotation **near; /* by address / 16: the same; NULL: no memory yet */
 };
 
 /* Take an allocation or its end; ignores other records.  0 or -ENOMEM. */
