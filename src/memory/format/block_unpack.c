@@ -532,8 +532,8 @@ struct unpacking {
 	uint64_t before;
 };
 
-static inline void run_take(struct unpacking *g, struct unpack_site *site, uint64_t address,
-			    struct mem_access *out)
+static inline void run_set_access(struct unpacking *g, struct unpack_site *site, uint64_t address,
+				  struct mem_access *out)
 {
 	g->here = site;
 	site->stride = address - site->last;
@@ -563,7 +563,7 @@ static bool run_access(struct unpack *u, struct unpacking *g, struct mem_access 
 	if (g->here)
 		g->here->next = (uint32_t)(site - u->site);
 	g->symbols = symbols;
-	run_take(g, site, base + delta, out);
+	run_set_access(g, site, base + delta, out);
 	return true;
 }
 
@@ -602,7 +602,8 @@ run_common(const struct unpack *u, struct unpacking *g, struct mem_access *out, 
 		nr_coded += symbol >> 1 & 1;
 		l.symbols.at++;
 		l.here->next = index;
-		run_take(&l, site, ((site->last & own) | (l.before & ~own)) + delta, &out[nr]);
+		run_set_access(&l, site, ((site->last & own) | (l.before & ~own)) + delta,
+			       &out[nr]);
 	}
 	*g = l;
 	*coded += nr_coded;

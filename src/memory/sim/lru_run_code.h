@@ -6,11 +6,11 @@
  *	LRU_LANES                    slots of a vector
  *	LRU_TAILS                    1: vectors with fewer slots can be loaded and stored
  *	lru_vector                   the type
- *	lru_load(at, nr)             slots that are not loaded are 0
- *	lru_store(at, nr, v)
- *	lru_equal(v, all)            a bit per slot that is twice the value in @all, or one more
- *	lru_all(value)
- *	lru_shift(v, before, lanes)  v with those of its first slots that are in @lanes moved by
+ *	LRU_LOAD(at, nr)             slots that are not loaded are 0
+ *	LRU_STORE(at, nr, v)
+ *	LRU_EQUAL(v, all)            a bit per slot that is twice the value in @all, or one more
+ *	LRU_ALL(value)
+ *	LRU_SHIFT(v, before, lanes)  v with those of its first slots that are in @lanes moved by
  *	                             one; the last slot of @before becomes the first
  * for LRU_LANES > 1.
  */
@@ -45,23 +45,23 @@ LRU_INLINE bool lru_use_slots(uint64_t *set, uint32_t ways, uint64_t value, uint
 LRU_INLINE bool lru_use_vectors(uint64_t *set, const uint32_t ways, uint64_t value,
 				uint64_t *victim)
 {
-	lru_vector v[CACHE_WAYS_MAX / LRU_LANES], before, want = lru_all(value >> 1);
+	lru_vector v[CACHE_WAYS_MAX / LRU_LANES], before, want = LRU_ALL(value >> 1);
 	uint64_t found = 0, moves, was;
 	uint32_t i;
 
 #pragma GCC unroll 8
 	for (i = 0; i < ways; i += LRU_LANES) {
-		v[i / LRU_LANES] = lru_load(set + i, ways - i < LRU_LANES ? ways - i : LRU_LANES);
-		found |= (uint64_t)lru_equal(v[i / LRU_LANES], want) << i;
+		v[i / LRU_LANES] = LRU_LOAD(set + i, ways - i < LRU_LANES ? ways - i : LRU_LANES);
+		found |= (uint64_t)LRU_EQUAL(v[i / LRU_LANES], want) << i;
 	}
 	moves = found ^ (found - 1); /* all slots up to the line; after a miss, all */
 	was = set[__builtin_ctzll(found | UINT64_C(1) << (ways - 1))]; /* the line or the victim */
 	*victim = was;
-	before = lru_all(value | (found ? was : 0));
+	before = LRU_ALL(value | (found ? was : 0));
 #pragma GCC unroll 8
 	for (i = 0; i < ways; i += LRU_LANES) {
-		lru_store(set + i, ways - i < LRU_LANES ? ways - i : LRU_LANES,
-			  lru_shift(v[i / LRU_LANES], before,
+		LRU_STORE(set + i, ways - i < LRU_LANES ? ways - i : LRU_LANES,
+			  LRU_SHIFT(v[i / LRU_LANES], before,
 				    (uint32_t)(moves >> i) & ((1u << LRU_LANES) - 1)));
 		before = v[i / LRU_LANES];
 	}

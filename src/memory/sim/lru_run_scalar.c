@@ -8,7 +8,7 @@
 
 const struct lru_path lru_path_scalar = { "scalar", lru_run_chunk, NULL };
 
-/* The best path first. */
+/* The best path first; NULL at the end. */
 static const struct lru_path *const lru_paths[] = {
 #if defined(__x86_64__)
 	&lru_path_avx512,
@@ -17,13 +17,14 @@ static const struct lru_path *const lru_paths[] = {
 	&lru_path_neon,
 #endif
 	&lru_path_scalar,
+	NULL,
 };
 
 const struct lru_path *lru_path_of(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(lru_paths) / sizeof(*lru_paths); i++) {
+	for (i = 0; lru_paths[i]; i++) {
 		const struct lru_path *p = lru_paths[i];
 
 		if ((!name || !strcmp(name, p->name)) && (!p->works || p->works()))

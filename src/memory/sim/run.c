@@ -70,7 +70,7 @@ static int run_classify(struct sim *s, struct thread *t, const struct lru_run *x
 
 /* ---- accesses ---------------------------------------------------------------- */
 
-static void run_count(struct sim *s, struct thread *t, const struct lru_run *x)
+static void run_add_counts(struct sim *s, struct thread *t, const struct lru_run *x)
 {
 	uint64_t weight = s->weight;
 	uint32_t k, w;
@@ -101,7 +101,7 @@ static int run_start_notes(struct sim *s)
 
 	for (k = 0; k < s->nr_levels; k++) {
 		if (!s->uses[k])
-			s->uses[k] = malloc(LRU_USES * sizeof(*s->uses[k]));
+			s->uses[k] = malloc((size_t)LRU_USES * sizeof(*s->uses[k]));
 		if (!s->uses[k])
 			return -ENOMEM;
 	}
@@ -126,7 +126,7 @@ static int run_simple(struct sim *s, struct thread *t, const struct mem_access *
 		s->path->run(x, access, nr);
 	for (k = 0; ret == 0 && !s->config.no_classes && k < s->nr_levels; k++)
 		ret = run_classify(s, t, x, k);
-	run_count(s, t, x);
+	run_add_counts(s, t, x);
 	/* Prefetching pays off if more than about 3 % of the accesses miss. */
 	s->missing = x->misses[0][0] + x->misses[0][1] > nr / 32;
 	return s->failed = ret;
@@ -256,7 +256,7 @@ int sim_run_missed(struct sim *s, uint32_t thread, const struct mem_access *acce
 
 	*nr_list = 0;
 	if (!s->missed)
-		s->missed = malloc(LRU_USES * sizeof(*s->missed));
+		s->missed = malloc((size_t)LRU_USES * sizeof(*s->missed));
 	if (!t || !s->missed)
 		s->failed = -ENOMEM;
 	if (s->failed)
