@@ -85,7 +85,7 @@ static inline unit_words decode_accesses_bend(const struct crw_unit *u, uint32_t
 {
 	unit_words a = decode_accesses_words(u), b = decode_accesses_words(u - n);
 
-	return (a - b) ^ (b - decode_accesses_words(u - 2 * n));
+	return (a - b) ^ (b - decode_accesses_words(u - 2 * (size_t)n));
 }
 
 /* Number of units from @u on that continue a loop of @n accesses. */

@@ -219,7 +219,8 @@ static void begin_chunk(struct crt_thread *t)
 
 	if (t->number < r->nr_chunks || !crt_session.rounds)
 		__builtin_memset(chunk, 0, r->chunk_size / 2);
-	head->round = crt_session.rounds ? CRW_ROUND_OF(t->number / r->nr_chunks) : 0;
+	head->round = crt_session.rounds ? CRW_ROUND_OF(t->number >> __builtin_ctz(r->nr_chunks))
+					 : 0;
 	/* (mem-M) pairs with the membarrier in inprocess_writer_settle(): the mark, then `number`.
 	 */
 	__atomic_signal_fence(__ATOMIC_RELEASE);
