@@ -154,6 +154,8 @@ static int top_of_program(const struct top_request *req)
 	if (top_target_start(&target, req->program, req->trace, req->log, &err) < 0)
 		return top_failed(&err);
 	top_show(req, target.region, &sig, &err);
+	if (err.code == -ENOENT) /* its collector has removed the region already */
+		err.code = -ESRCH;
 	status = top_target_end(&target, &err);
 	if (err.code == -ESRCH) {
 		message_print("top", "the program ended before it could be read");
