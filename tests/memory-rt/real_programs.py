@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """real_programs.py - SQLite, zlib, Lua and Redis from Debian's source packages, built with `mem cc`.
 
-Sources and programs are kept in the build folder (TEST_PROGRAMS) for the next run.  A program is built again if the tool,
-the runtime or a file of the test changes.  Without a network, and without sources from an earlier run, tests are skipped.
+Sources and programs are kept in the build folder (TEST_PROGRAMS) for the next run.  A program is built again if the compiler's
+command, the runtime or a file of the test changes.  Without a network, and without sources from an earlier run, tests are skipped.
 """
 import contextlib
 import glob
@@ -149,10 +149,11 @@ def wrapper(cc):
 
 @contextlib.contextmanager
 def built_once(name, *words):
-    """A folder to build in; (folder, True) if there is nothing to do."""
-    runtime = sorted(glob.glob(os.path.join(os.path.dirname(TOOL), "lib", "libcacheray*.a")))
-    files = [TOOL, __file__, *runtime, *sorted(map(str, REAL.iterdir()))]
-    key = hashlib.sha256("\0".join([*words, *(file_sum(f) or "" for f in files)]).encode()).hexdigest()[:16]
+    """A folder to build in; (folder, True) if there is nothing to do.  The first of @words is the compiler."""
+    runtime = sorted(glob.glob(os.path.join(os.path.dirname(TOOL), "lib", "libcacheray*")))
+    files = [__file__, *runtime, *sorted(map(str, REAL.iterdir()))]
+    command = "".join(run(TOOL, "mem", "cc", "--show", f"--compiler={cc}", "-c", "x.c", cwd="/") for cc in words[:1])
+    key = hashlib.sha256("\0".join([*words, command, *(file_sum(f) or "" for f in files)]).encode()).hexdigest()[:16]
     kind = hashlib.sha256("\0".join(words).encode()).hexdigest()[:8]
     with locked_directory(f"real-{name}-{kind}") as where:
         out = os.path.join(where, key)
@@ -181,7 +182,7 @@ def add_truth(package, src):
                 raise AssertionError(f"{package} {file}: {text.count(after)} places for an annotation: {after}")
             text = text.replace(after, after + insert)
         with open(path, "w", encoding="latin-1") as f:
-            f.write('#include "truth.h"\n' + text)
+            f.write('#include "real_truth.h"\n' + text)
 
 
 def compile_file(cc, source, out, *flags, cwd):

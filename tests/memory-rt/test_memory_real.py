@@ -4,92 +4,21 @@
 run their own tests under tracing.
 
 zlib, lz4, SQLite, and ninja (C++, 25,000 lines), each with gcc and clang if COROTRACER_FULL=1; else zlib with
-gcc and lz4 with clang.  The sources are fetched and not kept; if they cannot be
-fetched the test is skipped.  Traces are bounded (a size cap, or bursts): the test takes minutes.
+gcc and lz4 with clang.  The sources are kept in the build folder; if they cannot be
+fetched, and no earlier run did, the test is skipped.  Traces are bounded (a size cap, or bursts): the test takes minutes.
 """
 import glob
 import os
-import re
 import shutil
-import subprocess
-import tempfile
 
-from rt import CLEAN, Skip, TOOL, check, compilers, equal, main, test
+from real_programs import JOBS, run, unpack_source, wrapper
+from rt import Skip, TOOL, check, compilers, equal, main, test
 
 FULL = os.environ.get("COROTRACER_FULL") == "1"
-PACKAGES = ("zlib", "lz4", "sqlite3", "ninja-build") if FULL else ("zlib", "lz4")
-FETCHED = {}
-PLACE = tempfile.TemporaryDirectory(prefix="corotracer-test-sources-")
-JOBS = str(os.cpu_count() or 1)
-
-
-def run(*command, cwd, env=None, log=None):
-    r = subprocess.run(command, cwd=cwd, env=dict(CLEAN, **(env or {})), text=True, timeout=1500,
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if r.returncode != 0:
-        raise AssertionError(f"{' '.join(command)} in {cwd}: status {r.returncode}\n{r.stdout[-3000:]}")
-    return r.stdout
-
-
-def source_lists(dir):
-    """The distribution's own lists, for sources instead of binaries, in a place of our own."""
-    parts = os.path.join(dir, "parts")
-    os.makedirs(os.path.join(dir, "lists", "partial"), exist_ok=True)
-    os.makedirs(parts, exist_ok=True)
-    found = False
-    for path in glob.glob("/etc/apt/sources.list.d/*.sources"):
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
-        if "debian" in text:
-            with open(os.path.join(parts, "src.sources"), "w", encoding="utf-8") as f:
-                f.write(re.sub(r"^Types:.*$", "Types: deb-src", text, flags=re.M))
-            found = True
-    if os.path.exists("/etc/apt/sources.list"):
-        with open("/etc/apt/sources.list", encoding="utf-8") as f:
-            lines = [line for line in f if line.startswith("deb ")]
-        if lines:
-            with open(os.path.join(parts, "src.list"), "w", encoding="utf-8") as f:
-                f.writelines(line.replace("deb ", "deb-src ", 1) for line in lines)
-            found = True
-    if not found:
-        raise Skip("no Debian package lists")
-    return ["-o", "Dir::Etc::sourcelist=/dev/null", "-o", f"Dir::Etc::sourceparts={parts}",
-            "-o", f"Dir::State::lists={dir}/lists", "-o", "APT::Sandbox::User="]
-
-
-def fetch():
-    """{package: tarball}"""
-    if FETCHED:
-        return FETCHED
-    if not shutil.which("apt-get"):
-        raise Skip("no apt-get to fetch sources with")
-    place = PLACE.name
-    options = source_lists(place)
-    for command in (["update", "-qq"], ["source", "-qq", "--download-only", *PACKAGES]):
-        try:
-            r = subprocess.run(["apt-get", *options, *command], cwd=place, capture_output=True, text=True,
-                               timeout=300, env=CLEAN)
-        except subprocess.TimeoutExpired as e:
-            raise Skip("the source packages do not come") from e
-        if r.returncode != 0:
-            raise Skip(f"no source packages: {r.stderr.strip().splitlines()[-1:]}")
-    for package in PACKAGES:
-        tarballs = [t for t in glob.glob(os.path.join(place, f"{package}_*.orig.tar.*")) if not t.endswith(".asc")]
-        if not tarballs:
-            raise Skip(f"no sources of {package}")
-        FETCHED[package] = tarballs[0]
-    return FETCHED
 
 
 def unpack(dir, package, name):
-    out = os.path.join(dir, name)
-    os.makedirs(out)
-    run("tar", "xf", fetch()[package], "-C", out, "--strip-components=1", cwd=dir)
-    return out
-
-
-def wrapper(cc):
-    return {"CC": f"{TOOL} mem cc", "CXX": f"{TOOL} mem c++", "COROTRACER_CC": cc[0], "COROTRACER_CXX": cc[1]}
+    return unpack_source(package, os.path.join(dir, name))
 
 
 def traced(dir, what, *command, cwd, options="maxsize=40M", least=1000):
