@@ -236,7 +236,7 @@ def build_lua(cc, optimize="-O2", truth=False, flags=()):
         if truth:
             add_truth("lua5.4", src)
         sources = [s for s in sorted(glob.glob(os.path.join(src, "src", "*.c"))) if not s.endswith("/luac.c")]
-        link_program(cc, out, optimize, *flags, f"-I{REAL}", f"-I{INCLUDE}", "-DLUA_USE_LINUX", *sources, "-lm", "-ldl",
+        link_program(cc, out, optimize, *flags, f"-I{REAL}", f"-I{INCLUDE}", "-DLUA_USE_LINUX", "-Dluai_makeseed()=1", *sources, "-lm", "-ldl",
                      "-Wl,-E", cwd=src)
         return out
 

@@ -4,7 +4,8 @@
 
 Where SQLite, zlib, Lua and Redis allocate their hot structs, the test adds annotations to the sources that are made only if
 TRUTH is set.  One program runs with them (each access to the struct is attributed by address) and without (the type is
-found from the accessing instructions): the accesses of each field must agree.
+found from the accessing instructions): the accesses of each field must agree.  And nearly all of the cost of the heap's misses is
+named, by type or by allocation site.
 Without COROTRACER_FULL=1: SQLite with gcc, and zlib with clang.
 """
 import json
@@ -18,6 +19,10 @@ from rt import CLEAN, TOOL, collected, compilers, equal, main, test
 FULL = os.environ.get("COROTRACER_FULL") == "1"
 CACHES = ("--cache", "L1=32K,8", "--cache", "L2=1M,16")
 FOUND = 0.90  # of the accesses that the truth has, at least
+NAMED = 0.90  # of the cost of the heap's misses, at least, by type or by allocation site
+# Structs of which less is found; the rest of their accesses has the allocation site.  Blocks of TString are of any size, often shorter than
+# the struct, and are read through a common header, too.
+LESS_FOUND = {"struct TString": 0.40}
 WRONG = 0.05  # of the accesses found, at most, are to another field or to no such struct
 
 
@@ -35,13 +40,31 @@ def each(*short):
     return wrap
 
 
-def accesses_by_field(trace):
-    """{type: {field: accesses}}"""
+def simulated(trace):
     r = subprocess.run([TOOL, "mem", "sim", "--blame", "--json", "--no-classes", "-n", "1000", *CACHES, trace],
                        capture_output=True, text=True, env=CLEAN, timeout=600)
     equal(r.returncode, 0, f"status of mem sim: {r.stderr}")
-    return {t["name"]: {f["name"]: f["reads"] + f["writes"] for f in t["fields"]}
-            for t in json.loads(r.stdout)["types"] if t.get("fields")}
+    return json.loads(r.stdout)
+
+
+def accesses_by_field(result):
+    """{type: {field: accesses}}"""
+    return {t["name"]: {f["name"]: f["reads"] + f["writes"] for f in t["fields"]} for t in result["types"] if t.get("fields")}
+
+
+def cost_of(row):
+    """As docs/memory-layout.md has it, for two levels."""
+    return 10 * row["misses"][0] + 200 * row["misses"][1]
+
+
+def check_named(what, result):
+    """The heap's cost is that of all allocation sites and of what has no site; by type is what is not in rows of sites."""
+    sites = sum(cost_of(s) for s in result["allocation_sites"])
+    only_site = sum(cost_of(t) for t in result["types"] if t["name"].startswith("heap: "))
+    unnamed = sum(cost_of(t) for t in result["types"] if t["name"] == "(heap, not annotated)")
+    heap = sites + unnamed
+    print(f"# {what}: {(sites - only_site) / heap:.1%} of the heap's cost by type, {only_site / heap:.1%} by allocation site only", flush=True)
+    equal(sites >= NAMED * heap, True, f"{what}: cost of named blocks {sites}, of others {unnamed}")
 
 
 def compare(what, truth, found, types):
@@ -56,49 +79,55 @@ def compare(what, truth, found, types):
         same = sum(min(n, got.get(field, 0)) for field, n in right.items())
         print(f"# {what} {name}: {total} accesses, {same / max(total, 1):.1%} found, {1 - same / max(named, 1):.1%} of {named} wrong", flush=True)
         equal(total > 1000, True, f"{name} is used: {total} accesses")
-        missing = {f: (n, got.get(f, 0)) for f, n in right.items() if got.get(f, 0) < n * FOUND}
-        equal(same >= FOUND * total, True, f"{name}: {same} of {total} accesses found; fields: {missing}")
+        wanted = LESS_FOUND.get(name, FOUND)
+        missing = {f: (n, got.get(f, 0)) for f, n in right.items() if got.get(f, 0) < n * wanted}
+        equal(same >= wanted * total, True, f"{name}: {same} of {total} accesses found; fields: {missing}")
         equal(named - same <= WRONG * named, True, f"{name}: {named - same} of {named} are not in the truth: {got} {right}")
 
 
-def both_runs(dir, program, *args):
+def both_runs(dir, what, program, *args):
     runs = []
     for env in ({"TRUTH": "1"}, {}):
         trace = os.path.join(dir, f"{'truth' if env else 'found'}.trace")
         collected(program, *args, trace=trace, env=env)
-        runs.append(accesses_by_field(trace))
+        result = simulated(trace)
+        runs.append(accesses_by_field(result))
+    check_named(what, result)
     return runs
 
 
 @each("gcc")
 def structs_of_sqlite_are_found(dir, cc):
     program = build_sqlite(cc, "-O2" if FULL else "-O1", truth=True, flags=("-DSQLITE_THREADSAFE=0",))
-    truth, found = both_runs(dir, program, 3001)
+    truth, found = both_runs(dir, "sqlite", program, 3001)
     compare("sqlite", truth, found, {
         "struct MemPage": {}, "struct PgHdr": {}, "struct PgHdr1": {"struct sqlite3_pcache_page": "page"}})
 
 
 @each("clang")
 def structs_of_zlib_are_found(dir, cc):
-    truth, found = both_runs(dir, build_zlib(cc, truth=True), 60000)
+    truth, found = both_runs(dir, "zlib", build_zlib(cc, truth=True), 60000)
     compare("zlib", truth, found, {
         "struct internal_state": {}, "struct inflate_state": {}, "struct ct_data_s": {}})
 
 
 @each()
 def structs_of_lua_are_found(dir, cc):
-    truth, found = both_runs(dir, build_lua(cc, truth=True), REAL / "tables.lua", 3001)
+    truth, found = both_runs(dir, "lua", build_lua(cc, truth=True), REAL / "tables.lua", 3001)
     compare("lua", truth, found, {"struct Table": {}, "union Node": {}, "struct TString": {}})
 
 
 @each()
 def structs_of_redis_are_found(dir, cc):
+    program = build_redis(cc, truth=True)
     runs = []
     for env in ({"TRUTH": "1"}, {}):
         trace = os.path.join(dir, f"{'truth' if env else 'found'}.trace")
-        with RedisServer(dir, build_redis(cc, truth=True), trace, env) as redis:
+        with RedisServer(dir, program, trace, env) as redis:
             redis.fill(2003)
-        runs.append(accesses_by_field(trace))
+        result = simulated(trace)
+        runs.append(accesses_by_field(result))
+    check_named("redis", result)
     compare("redis", *runs, {"struct dictEntry": {}, "struct redisObject": {}, "struct zskiplistNode": {}})
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * real_truth.h - annotations that a test adds to a program's sources: made only if TRUTH is set, so that
- * one build runs with and without them.  Includes nothing: the program's files choose features of
- * libc later.
+ * real_truth.h - annotations that a test adds to a program's sources: made only if TRUTH is set, so
+ * that one build runs with and without them.  Includes nothing: the program's files choose features
+ * of libc later.
  */
 #ifndef REAL_TRUTH_H
 #define REAL_TRUTH_H
