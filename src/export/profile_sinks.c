@@ -82,7 +82,8 @@ static void profile_draw_track(struct timeline_view *v, const struct timeline_tr
 	(void)t;
 }
 
-static int profile_frame(struct sink_job *job, const struct frame_shown *frame, struct err *err)
+static int sink_profile_frame(struct sink_job *job, const struct frame_shown *frame,
+			      struct err *err)
 {
 	struct profile_sink *x = job->state;
 
@@ -227,7 +228,7 @@ static void profile_drop(struct sink_job *job)
 /* All that they have in common. */
 #define PROFILE_SINK                                                                           \
 	.to_stdout = true, .reads_all = true, .open = profile_sink_open, .item = profile_item, \
-	.frame = profile_frame, .close = profile_sink_close, .drop = profile_drop
+	.frame = sink_profile_frame, .close = profile_sink_close, .drop = profile_drop
 
 const struct sink sink_folded = {
 	.name = "folded",
