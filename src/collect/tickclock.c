@@ -83,8 +83,15 @@ bool tickclock_mark(struct tickclock *tc)
 
 	if (!tc->usable || tc->frozen)
 		return true;
-	if (ctp_clock_pair(TRIES, 2 * tc->pair_ticks, &ticks, &ns) > 8 * tc->pair_ticks)
+	if (ctp_clock_pair(TRIES, 2 * tc->pair_ticks, &ticks, &ns) > 8 * tc->pair_ticks) {
+		/*
+		 * The processor may execute a reading of the counter early: once in a few hundred
+		 * runs pair_ticks is so small that no later reading would be accepted, and no event
+		 * would be old enough to be taken.
+		 */
+		tc->pair_ticks = 2 * tc->pair_ticks + 1;
 		return false;
+	}
 	tickclock_add(tc, ticks, ns);
 	return true;
 }

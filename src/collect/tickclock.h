@@ -40,7 +40,10 @@ struct tickclock {
 
 void tickclock_open(struct tickclock *tc);
 
-/* Read both and add a mark.  False: preempted in every attempt; the last mark remains. */
+/*
+ * Read both and add a mark.  False: preempted in every attempt; the last mark remains, and the next
+ * call accepts a slower reading.
+ */
 bool tickclock_mark(struct tickclock *tc);
 
 /* Add a mark with given readings: for callers that have them, and for tests. */

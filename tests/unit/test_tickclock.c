@@ -281,6 +281,23 @@ static void the_machines_own_clock_is_met(void)
 	free(tc);
 }
 
+/* The first reading can be much shorter than any later one. */
+static void a_first_reading_that_was_too_good_does_not_stop_the_clock(void)
+{
+	struct tickclock tc;
+	uint64_t first;
+	int i;
+
+	tickclock_open(&tc);
+	if (!tc.usable)
+		return;
+	first = tickclock_last(&tc)->ticks;
+	tc.pair_ticks = 0;
+	for (i = 0; i < 32 && tickclock_last(&tc)->ticks == first; i++)
+		tickclock_mark(&tc);
+	CHECK(tickclock_last(&tc)->ticks > first);
+}
+
 int main(void)
 {
 	RUN(an_hour_with_a_clock_slewed_by_500_ppm_stays_within_10_us);
@@ -292,5 +309,6 @@ int main(void)
 	RUN(what_is_older_than_all_marks_is_reckoned_back);
 	RUN(a_counter_that_stands_or_goes_back_changes_nothing);
 	RUN(the_machines_own_clock_is_met);
+	RUN(a_first_reading_that_was_too_good_does_not_stop_the_clock);
 	return 0;
 }
