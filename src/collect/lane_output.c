@@ -244,7 +244,7 @@ void lane_record_finish(struct lane_record *l, lane_record_goes_on *goes_on, voi
 	uint64_t rounds = 0, most = 64, done = 0, all = 0;
 	struct drain_look look;
 
-	l->drain.last = true;
+	l->drain.last = l->drain.in_parts = true;
 	do {
 		drain_look(&l->drain, &look);
 		done += look.events;

@@ -384,7 +384,7 @@ void drain_look(struct drain *d, struct drain_look *out)
 	for (i = 0; i < d->nr_cursors; i++)
 		d->cursors[i].orphan |= lane_look(d, i);
 	tell_sites(d);
-	d->may_take = d->last ? DRAIN_LAST : LOOK_MOST;
+	d->may_take = !d->last ? LOOK_MOST : d->in_parts ? DRAIN_LAST : UINT64_MAX;
 	if (d->sink->ordered)
 		take_in_order(d);
 	else
