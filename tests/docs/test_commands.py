@@ -25,7 +25,8 @@ ELSEWHERE = [
     (r"^corotracer (why|export schema|query) .*(\[| SQL$)|CORE", "a form, not a command: its examples run"),
     (r"\bcore\.4711\b", "a core file: tests/inspect"),
     (r"run --frames -p", "a program with frames and the SDK: tests/frames/live/test_run.py"),
-    (r"--config machine\.json|make CC=|-- target/", "the reader's own file"),
+    (r"--config machine\.json|--dwarf app\.dwarf\.json|make CC=|-- target/", "the reader's own file"),
+    (r"mem ctl .*pidof app", "a program that runs: tests/memory-rt/test_memory_control.py"),
 ]
 UNTIL_CTRL_C = re.compile(r"^corotracer (attach (?!.*--duration)|monitor|run .*-p (?!.*--duration)|run --serve|run --frames -p|why .*--sample|top|serve|run --flight)")
 # Exit statuses other than 0 that the page promises.
@@ -114,6 +115,7 @@ class World:
         self.call("mem", "cc", "-O2", "-g", "-o", "memory_app", "app.c")
         self.call("run", "-q", "--mem", "-o", "app.jsonl", "--", "./memory_app")
         self.call("mem", "run", "-q", "-o", "app.trace", "--", "./memory_app")
+        shutil.copy(self.dir + "/app.trace", self.dir + "/old.trace")
 
     def call(self, *words):
         p = subprocess.run([TOOL, *map(str, words)], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=300, check=False)

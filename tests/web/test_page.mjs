@@ -124,7 +124,7 @@ async function checkCoroutines(card, f) {
 
 test("a finding leads to its coroutine, its place, and all that have it", async () => {
 	const f = redis.report.findings.find((x) => x.detector === "closed-under-waiter");
-	await on(redis.html, "#view=findings&detector=closed-under-waiter", async (page) => {
+	await on(redis.html, "#view=findings&findings=closed-under-waiter", async (page) => {
 		await page.locator(".finding .end-link").click();
 		await waitRows(page, "Coroutines", f.count);
 		await page.goBack();
@@ -486,7 +486,7 @@ test("a blocking slice ran as long as it ran, and what its coroutine does now is
 	const slice = Number(/for ([\d.]+) ms/.exec(f.seen)[1]);
 	assert.equal(f.example.state, "running");
 	assert.ok(Math.abs(f.example.age_ns / 1e6 - slice) < 0.001, `${f.example.age_ns} ns of ${slice} ms`);
-	await on(made.html, "#view=findings&detector=blocking", async (page) => {
+	await on(made.html, "#view=findings&findings=blocking", async (page) => {
 		const head = await page.locator(".finding .example-head").first().innerText();
 		assert.ok(head.includes(`#${f.example.probe_id}`));
 		const [, ran, now] = /for ([\d.]+)\u202fms.*; now (\w+)\)/.exec(head.replaceAll("\n", " "));
