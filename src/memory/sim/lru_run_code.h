@@ -50,7 +50,7 @@ LRU_INLINE bool lru_use_vectors(uint64_t *set, const uint32_t ways, uint64_t val
 	uint32_t i;
 
 #pragma GCC unroll 8
-	for (i = 0; i < ways; i += LRU_LANES) {
+	for (i = 0; i < ways && i < CACHE_WAYS_MAX; i += LRU_LANES) {
 		v[i / LRU_LANES] = LRU_LOAD(set + i, ways - i < LRU_LANES ? ways - i : LRU_LANES);
 		found |= (uint64_t)LRU_EQUAL(v[i / LRU_LANES], want) << i;
 	}
@@ -59,7 +59,7 @@ LRU_INLINE bool lru_use_vectors(uint64_t *set, const uint32_t ways, uint64_t val
 	*victim = was;
 	before = LRU_ALL(value | (found ? was : 0));
 #pragma GCC unroll 8
-	for (i = 0; i < ways; i += LRU_LANES) {
+	for (i = 0; i < ways && i < CACHE_WAYS_MAX; i += LRU_LANES) {
 		LRU_STORE(set + i, ways - i < LRU_LANES ? ways - i : LRU_LANES,
 			  LRU_SHIFT(v[i / LRU_LANES], before,
 				    (uint32_t)(moves >> i) & ((1u << LRU_LANES) - 1)));
