@@ -5,7 +5,6 @@
 #                       minutes on two processors, 18 of them builds)
 #   ./test.sh --quick   the fast tests of the plain build, for the inner loop (2 minutes after
 #                       the build, which takes 9 from nothing)
-
 #   ./test.sh --full    ./test.sh plus the tests with the label "full"; COROTRACER_FULL=1 in the
 #                       environment makes the other tests longer (hours; needs root for chroots)
 #

@@ -107,10 +107,10 @@ def run_counts_context_switches(n, trace, forgotten):
 
 
 @check
-def run_counts_forgotten_facts(n, trace):
-    """Times without a processor are counted where they are made, too.  A few others are facts about descriptors."""
+def run_counts_forgotten_facts(n, trace, forgotten):
+    """Times without a processor are counted where they are made, too.  A few others are about descriptors, and times of long slices."""
     gone = n["switches.recorded"] - switches_held(trace)
-    n.within("facts.forgotten", gone, gone + 1000 if gone else 0)
+    n.within("facts.forgotten", gone, gone + 1000 if forgotten else 0)
     n.equal("facts.refused", 0)
 
 
@@ -158,7 +158,7 @@ def check_summary(run, processor_ns, stations=False, forgotten=False, blocks=Fal
     run_counts_connections_and_wakeups(n, run)
     run_counts_lanes_and_waits(n, run, stations, blocks)
     run_counts_context_switches(n, trace, forgotten)
-    run_counts_forgotten_facts(n, trace)
+    run_counts_forgotten_facts(n, trace, forgotten)
     run_counts_frames(n, trace)
     run_knows_the_size_of_its_region_and_the_writers(n, run, stations, buffer)
     if not forgotten:
