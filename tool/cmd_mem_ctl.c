@@ -14,7 +14,7 @@ struct mem_ctl_options {
 };
 
 static const struct opt options[] = {
-	{ 0, "for", "MS", "with start: stop again after so many milliseconds",
+	{ 0, "for", "MS", "with start: stop again after MS milliseconds",
 	  OPT_NUMBER(struct mem_ctl_options, window_ms, 1, 86400000) },
 	{ .name = NULL },
 };

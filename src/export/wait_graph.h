@@ -74,7 +74,8 @@ void wait_graph_release(struct wait_graph *g);
 
 /* ---- for graphviz.c ------------------------------------------------------ */
 
-/* The lock that the coroutine waits for; NULL: it waits for something else, or nobody holds it. */
+/* The lock that the coroutine waits for; NULL: it waits for something else, or no coroutine holds
+ * it. */
 const struct graph_lock *wait_graph_lock(const struct wait_graph *g, const struct graph_coro *co);
 
 /* The coroutine that it joins; NULL: none, or it is not in the trace. */

@@ -45,7 +45,7 @@ struct top_groups {
 
 /*
  * Sums up the chosen rows.  @is_new: the picture is new, and counts as a look.  Another grouping
- * than before starts anew.  0 or -ENOMEM.
+ * than before starts again.  0 or -ENOMEM.
  */
 int top_groups_make(struct top_groups *g, enum top_grouping by, const struct top_picture *p,
 		    const struct top_rows *rows, struct top_places *places,

@@ -25,7 +25,7 @@ const told = async (store: Store, nr: number, at: number) =>
 	(await pathTo(store, nr, at, () => {})).steps.map((s) => [s.nr, s.state, s.from, s.to]);
 
 test("from wake to waker, without gaps", async () => {
-	// 2 wakes 1 at 220, 1 wakes 0 at 330; 2 itself was woken by nobody that is a coroutine.
+	// 2 wakes 1 at 220, 1 wakes 0 at 330; 2 itself was not woken by a coroutine.
 	const store = storeOf([[0, 0, 0, 50, NaN, 0], [0, 1, 340, 400, 330, 2], [1, 0, 60, 100, NaN, 0], [1, 1, 240, 350, 220, 3], [2, 0, 110, 120, NaN, 0], [2, 1, 200, 230, 190, 0]]);
 	assert.deepEqual(await told(store, 0, 400), [
 		[0, "running", 340, 400], [0, "ready", 330, 340], [1, "running", 240, 330], [1, "ready", 220, 240], [2, "running", 200, 220], [2, "ready", 190, 200],

@@ -14,7 +14,7 @@
 #include "memory/sim/sim.h"
 
 #define LRU_CHUNK SIM_MISSED_MAX   /* accesses of a call, at most */
-#define LRU_USES  (LRU_CHUNK * 9u) /* lines of so many accesses: 255 bytes in lines of 32 */
+#define LRU_USES  (LRU_CHUNK * 9u) /* lines of that many accesses: 255 bytes in lines of 32 */
 
 /* Bits of a noted use, beside SLOT_OF(line). */
 #define USE_WRITE      UINT64_C(1)
