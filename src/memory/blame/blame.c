@@ -35,7 +35,7 @@ int blame_add_files(struct blame *b, const struct type_files *files, struct err 
 	return types_add_files(b->types, files, err);
 }
 
-static int add_symbols(struct blame *b, const struct mem_module *m)
+int blame_add_symbols(struct symbols *symbols, const struct mem_module *m)
 {
 	char build_id[65] = "";
 	const struct symbol_module module = {
@@ -47,7 +47,7 @@ static int add_symbols(struct blame *b, const struct mem_module *m)
 		.build_id = mem_module_build_id(m, build_id),
 	};
 
-	return m->m.gone ? 0 : symbols_add(b->symbols, &module);
+	return m->m.gone ? 0 : symbols_add(symbols, &module);
 }
 
 int blame_modules(struct blame *b, const struct mem_facts *facts)
@@ -56,7 +56,7 @@ int blame_modules(struct blame *b, const struct mem_facts *facts)
 	if (b->nr_modules == facts->nr_modules)
 		return 0;
 	for (; b->nr_modules < facts->nr_modules; b->nr_modules++) {
-		if (add_symbols(b, &facts->modules[b->nr_modules]) < 0)
+		if (blame_add_symbols(b->symbols, &facts->modules[b->nr_modules]) < 0)
 			return -ENOMEM;
 	}
 	return types_add_modules(b->types, facts);

@@ -101,6 +101,9 @@ int blame_add_files(struct blame *b, const struct type_files *files, struct err 
  */
 int blame_learn(struct blame *b, const char *path, struct err *err);
 
+/* Look functions of a module up from now on, unless it is gone.  0 or -ENOMEM. */
+int blame_add_symbols(struct symbols *symbols, const struct mem_module *m);
+
 /* Take the modules that the trace has added since.  0 or -ENOMEM. */
 int blame_modules(struct blame *b, const struct mem_facts *facts);
 

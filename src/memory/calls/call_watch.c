@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "memory/blame/blame.h"
+
 static int watch_no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory for the functions of the program");
@@ -23,18 +25,7 @@ int call_watch_begin(struct call_watch *w, const struct sim_config *config,
 static int watch_add_modules(struct call_watch *w)
 {
 	for (; w->nr_modules < w->facts->nr_modules; w->nr_modules++) {
-		const struct mem_module *m = &w->facts->modules[w->nr_modules];
-		char build_id[65] = "";
-		const struct symbol_module module = {
-			.start = m->m.start,
-			.end = m->m.end,
-			.has_bias = true,
-			.bias = m->m.bias,
-			.path = m->path,
-			.build_id = mem_module_build_id(m, build_id),
-		};
-
-		if (!m->m.gone && symbols_add(w->symbols, &module) < 0)
+		if (blame_add_symbols(w->symbols, &w->facts->modules[w->nr_modules]) < 0)
 			return -ENOMEM;
 	}
 	return 0;
