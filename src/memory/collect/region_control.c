@@ -85,6 +85,11 @@ static int region_control_open(struct controlled_region *c, uint32_t pid, struct
 	*c = (struct controlled_region){ .fd = -1 };
 	snprintf(maps, sizeof(maps), "/proc/%u/maps", pid);
 	f = fopen(maps, "re");
+	if (!f && errno == ENOENT) {
+		err_set(err, -ESRCH, "there is no process %u", pid);
+		err_hint(err, "'pidof PROGRAM' prints its number");
+		return err->code;
+	}
 	if (!f)
 		return err_errno(err, "cannot read '%s'", maps);
 	while (!found && fgets(line, sizeof(line), f)) {
