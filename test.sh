@@ -40,7 +40,7 @@ if [ $quick = no ]; then
 	packages+=(chromium)
 	# Servers and clients that traces are exported to, and what loads the results.
 	packages+=(postgresql mariadb-server mariadb-client sqlite3 python3-venv)
-	[ $full = no ] || packages+=(debootstrap)
+	[ $full = no ] || packages+=(debootstrap debhelper dpkg-dev lintian)
 	packages+=(valgrind) # cachegrind, to compare simulated caches with
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in

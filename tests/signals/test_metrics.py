@@ -190,7 +190,7 @@ def the_accept_header_chooses_the_format(dir):
     served.read_all()
     both = [served.samples(), served.samples(OPENMETRICS)]
     for s in both:
-        s.pop(("corotracer_info", frozenset({("corotracer_version", "0.1.0")})), None)
+        s.pop(("corotracer_info", frozenset({("corotracer_version", "1.0.0")})), None)
     equal({k for s in both for k in s if k not in both[0] or k not in both[1]}, set(), "series of one format only")
     text = served.scrape(OPENMETRICS)
     contains(text, "# TYPE corotracer_events_lost counter\n")
