@@ -78,6 +78,7 @@ export interface Meta {
 	threads_of: number;
 	cpu?: { since: number; lost: number; wakes: boolean } | null;  // context switches were recorded
 	frames?: { kept: number; of: number; lost: number };           // not in pages of older tools
+	holds?: { kept: number; of: number };                          // locks; not in pages of older tools
 	coros: { kept: number; of: number; alive: number };
 	blocks: number;
 	slices: { kept: number; of: number };

@@ -5,10 +5,12 @@ import { Coros } from "../data/coros.ts";
 import type { Delta, Meta, Report, Sites } from "../data/types.ts";
 import { lanePieces, transferables, type LaneRequest } from "./lanes.ts";
 import { lifeOf, wakeesOf } from "./life.ts";
+import { Moments } from "./moments.ts";
 import { pathTo } from "./path.ts";
 import { select, sort, type CoroFilter, type CoroOrder } from "./query.ts";
 import { Store, type Raw } from "./store.ts";
 import { sumsOf, type SumRequest } from "./sums.ts";
+import type { TreeRequest } from "./tree_lines.ts";
 
 // Answers may transfer buffers instead of copying them.
 export interface Answer {
@@ -25,9 +27,11 @@ export type Progress = (done: number, of: number) => void;
 
 export class Engine {
 	private readonly store: Store;
+	private readonly moments: Moments;
 
 	constructor(raw: Raw) {
 		this.store = new Store(raw);
+		this.moments = new Moments(this.store);
 	}
 
 	// The sections of the first view.
@@ -36,6 +40,8 @@ export class Engine {
 		if (typeof meta !== "object" || meta === null || meta.format !== 1)
 			throw new Error(`the data is of format ${String(meta?.format)}, and this page reads format 1`);
 		this.store.end = meta.end;
+		this.store.reasons = meta.reasons;
+		this.store.hasHolds = meta.holds !== undefined;
 		const report = (await this.store.json("report")) as Report;
 		const series = await this.store.columns("series");
 		return { value: { meta, report, series } };
@@ -63,6 +69,7 @@ export class Engine {
 		if (d.strings) addStrings(this.store.strings, d.strings);
 		if (d.coros) this.store.coros.apply(d.coros);
 		for (const name of d.reload ?? []) this.store.forget(name);
+		this.moments.forget();
 		return { value: null };
 	}
 
@@ -78,6 +85,7 @@ export class Engine {
 		if (name === "report" || name === "meta" || name === "frames") return { value: await this.store.json(name) };
 		const section = await this.store.columns(name);
 		if (name === "coros") this.store.coros = Coros.fromSection(section);
+		this.moments.forget();
 		return { value: section };
 	}
 
@@ -96,6 +104,13 @@ export class Engine {
 			const filter = args[1] as CoroFilter | null;
 			return { value: await sumsOf(s, { ...(args[0] as SumRequest), rows: filter ? select(s.coros, s, filter, s.end) : null }, progress) };
 		}
+		case "tree": {
+			const s = this.store;
+			const filter = args[1] as CoroFilter | null;
+			return { value: await this.moments.tree(args[0] as TreeRequest, filter ? select(s.coros, s, filter, s.end) : null, progress) };
+		}
+		case "stack": return { value: await this.moments.stack(args[0] as number, args[1] as number, progress) };
+		case "wakes": return { value: await this.moments.wakes(args[0] as number, args[1] as number, progress) };
 		case "blocks": return { value: (await this.store.index()).rows };
 		case "lanes": {
 			const pieces = await lanePieces(this.store, args[0] as LaneRequest);

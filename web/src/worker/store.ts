@@ -19,6 +19,8 @@ export class Store {
 	strings: string[] = [""];
 	sites: Sites = { sites: [], kinds: [] };
 	end = 0;
+	reasons: string[] = [];
+	hasHolds = false;          // the section holds exists
 	private readonly raw: Raw;
 	private readonly blocks = new Map<number, Promise<Block>>();
 	private lodOnce: Promise<Lod> | null = null;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// moment.ts - the state of a coroutine at a moment, and what it waits for then.
+
+import { FLAG, SLICE } from "../data/coros.ts";
+import type { Holds } from "./holds.ts";
+import type { SliceAt, SliceIndex } from "./slice_index.ts";
+import type { Store } from "./store.ts";
+
+// As in the bundle; omitted: its slices at that time are not in the file. absent: not created yet.
+export const AT = { unknown: 0, fresh: 1, ready: 2, running: 3, suspended: 4, ended: 5, omitted: 6, absent: 7 } as const;
+
+export interface CoroAt {
+	state: number;             // AT
+	since: number;             // NaN: not known
+	until: number;             // the next change; NaN: none in the trace
+	site: number;              // of the wait
+	reason: number;
+	resLo: number;
+	resHi: number;
+	hasResource: boolean;
+	thread: number;            // running; -1 otherwise
+	next: SliceAt | null;      // of a wait: the slice after it, if nothing is omitted between
+}
+
+const NOWHERE = { site: 0, reason: 0, resLo: 0, resHi: 0, hasResource: false, thread: -1, next: null } as const;
+
+const at = (state: number, since: number, until: number, more: Partial<CoroAt> = {}): CoroAt => ({ ...NOWHERE, state, since, until, ...more });
+
+export const bornOf = (store: Store, row: number): number =>
+	(Number.isNaN(store.coros.c.birth[row]) ? store.coros.c.first[row] : store.coros.c.birth[row]);
+
+function placeOf(s: SliceAt): Partial<CoroAt> {
+	const { part, i } = s;
+	return { site: part.site[i], reason: part.reason[i], resLo: part.resLo[i], resHi: part.resHi[i], hasResource: (part.flags[i] & SLICE.resource) !== 0 };
+}
+
+// Between slices: waiting, then ready from the wake on.
+function idle(from: number, state: number, next: SliceAt, t: number, place: Partial<CoroAt>): CoroAt {
+	const woken = next.part.wokenAt(next.i);
+	const turn = Math.max(from, woken);
+	if (turn <= t) return at(AT.ready, turn, next.part.start[next.i], { ...place, next });
+	return at(state, from, Number.isNaN(turn) ? next.part.start[next.i] : turn, { ...place, next });
+}
+
+// After its last slice in the file, as the table of coroutines has it.
+function tail(store: Store, row: number, from: number, t: number, place: Partial<CoroAt>): CoroAt {
+	const c = store.coros.c;
+	const until = c.end[row];
+	const waits = (state: number) => {
+		const woken = c.flags[row] & FLAG.woken ? Math.max(from, c.woken[row]) : NaN;
+		if (woken <= t) return at(AT.ready, woken, until, place);
+		return at(state, from, Number.isNaN(woken) ? until : woken, place);
+	};
+	if (c.state[row] === AT.running) return at(AT.unknown, from, until);
+	return waits(AT.suspended);
+}
+
+function lastPlace(store: Store, row: number): Partial<CoroAt> {
+	const c = store.coros.c;
+	return { site: c.site[row], reason: c.reason[row], resLo: c.res_lo[row], resHi: c.res_hi[row], hasResource: (c.flags[row] & FLAG.resource) !== 0 };
+}
+
+// No slice of it begins at @t or before.
+function beforeAll(store: Store, index: SliceIndex, row: number, t: number): CoroAt {
+	const c = store.coros.c;
+	const born = bornOf(store, row);
+	const next = index.behind(row, t);
+	if (next) {
+		const start = next.part.start[next.i];
+		if (next.part.n[next.i] > 0) return at(AT.omitted, born, start);
+		if (next.part.flags[next.i] & SLICE.headless) return at(AT.unknown, born, start);
+		return idle(born, AT.fresh, next, t, {});
+	}
+	if (c.resumes[row] > 0 || c.suspends[row] > 0) return at(AT.omitted, born, c.end[row]);
+	if (t < c.since[row]) return at(AT.unknown, born, c.since[row]);
+	const state = c.state[row] === AT.ended ? AT.fresh : c.state[row];
+	return at(state, c.since[row], c.end[row], state === AT.suspended || state === AT.ready ? lastPlace(store, row) : {});
+}
+
+export function coroAt(store: Store, index: SliceIndex, row: number, t: number): CoroAt {
+	const c = store.coros.c;
+	const born = bornOf(store, row);
+	if (t < born) return at(AT.absent, NaN, born);
+	if (c.state[row] >= AT.ended && t >= c.end[row]) return at(AT.ended, c.end[row], NaN);
+	const last = index.before(row, t);
+	if (!last) return beforeAll(store, index, row, t);
+	const { part, i } = last;
+	const flags = part.flags[i];
+	const end = flags & SLICE.running ? Infinity : part.end(i);
+	if (t < end && !(flags & SLICE.headless)) return at(AT.running, part.start[i], end === Infinity ? NaN : end, { thread: part.thread[i] });
+	if (flags & SLICE.ended) return at(AT.ended, end, NaN);
+	const next = index.behind(row, t);
+	if (next) {
+		if (next.part.n[next.i] !== part.n[i] + 1) return at(AT.omitted, end, next.part.start[next.i]);
+		return idle(end, AT.suspended, next, t, placeOf(last));
+	}
+	if (part.n[i] + 1 < c.resumes[row]) return at(AT.omitted, end, c.end[row]);
+	return tail(store, row, end, t, placeOf(last));
+}
+
+// What ends the wait: a coroutine that ends (join), or one that holds the lock.
+export const NEED = { none: 0, join: 1, holder: 2 } as const;
+
+export interface Needs {
+	kind: number;              // NEED
+	rows: number[];            // coroutines; empty: it is not known which
+}
+
+const NOTHING: Needs = { kind: NEED.none, rows: [] };
+
+export class NeedFinder {
+	private readonly store: Store;
+	private readonly holds: Holds;
+	private readonly join: number;
+	private readonly locks: ReadonlySet<number>;
+	private readonly rowById = new Map<string, number>();
+
+	constructor(store: Store, holds: Holds) {
+		this.store = store;
+		this.holds = holds;
+		this.join = store.reasons.indexOf("join");
+		this.locks = new Set(["mutex", "semaphore"].map((name) => store.reasons.indexOf(name)).filter((n) => n > 0));
+	}
+
+	// Of coroutine @row, which is @a at time @t.
+	needs(row: number, a: CoroAt, t: number): Needs {
+		if (a.state !== AT.suspended || !a.hasResource) return NOTHING;
+		if (a.reason === this.join && this.join > 0) {
+			const child = this.rowOfId(a.resHi, a.resLo);
+			return { kind: NEED.join, rows: child >= 0 ? [child] : [] };
+		}
+		if (!this.locks.has(a.reason)) return NOTHING;
+		const holders = this.holds.holdersOf(this.store.coros.c.pid[row], a.resHi, a.resLo, t).map((nr) => this.store.coros.rowOf(nr)).filter((r) => r >= 0);
+		return { kind: NEED.holder, rows: [...new Set(holders)] };
+	}
+
+	private rowOfId(hi: number, lo: number): number {
+		const key = `${hi}:${lo}`;
+		let row = this.rowById.get(key);
+		if (row === undefined) this.rowById.set(key, (row = this.store.coros.rowOfId(((BigInt(hi) << 32n) | BigInt(lo)).toString())));
+		return row;
+	}
+}
