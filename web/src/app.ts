@@ -8,6 +8,7 @@ import { sharedOf, SHARED } from "./base/selection.ts";
 import { Head } from "./ui/head.ts";
 import { listenToKeys } from "./ui/keys.ts";
 import { SelectionBar } from "./ui/selection_bar.ts";
+import { Trail } from "./ui/trail.ts";
 import { BASE_TABS, Tabs } from "./ui/tabs.ts";
 import type { Context, View } from "./ui/view.ts";
 import type { Part, Trace } from "./trace.ts";
@@ -15,6 +16,7 @@ import { Overview } from "./views/overview.ts";
 import { Findings } from "./views/findings.ts";
 import { Coroutines } from "./views/coroutines.ts";
 import { CoroutineView } from "./views/coroutine.ts";
+import { AwaitsView } from "./views/awaits.ts";
 import { TimelineView } from "./views/timeline.ts";
 import { SitesView } from "./views/sites.ts";
 import { TimeView } from "./views/time.ts";
@@ -24,12 +26,14 @@ const MAKERS: Record<string, (ctx: Context) => View> = {
 	findings: (ctx) => new Findings(ctx),
 	coroutines: (ctx) => new Coroutines(ctx),
 	timeline: (ctx) => new TimelineView(ctx),
+	awaits: (ctx) => new AwaitsView(ctx),
 	sites: (ctx) => new SitesView(ctx),
 	time: (ctx) => new TimeView(ctx),
 };
 
 export class App implements Context {
 	readonly trace: Trace;
+	readonly trail: Trail;
 	private readonly head: Head;
 	private readonly tabs: Tabs;
 	private readonly main: HTMLElement;
@@ -61,7 +65,8 @@ export class App implements Context {
 			this.notice.hidden = true;
 		}, { class: "button quiet" }));
 		this.bar = new SelectionBar(this);
-		root.replaceChildren(this.head.el, h("div", { class: "tab-row" }, this.tabs.el, this.bar.el), this.shortage, this.notice, this.main, this.news);
+		this.trail = new Trail(trace, (route) => this.go(route));
+		root.replaceChildren(this.head.el, h("div", { class: "tab-row" }, this.tabs.el, this.bar.el), this.trail.el, this.shortage, this.notice, this.main, this.news);
 		this.known = new Set(trace.report.findings.map(keyOfFinding));
 		this.updateCounts();
 		trace.onChange((parts) => this.update(parts));

@@ -3,8 +3,9 @@
 
 import type { Params } from "./route.ts";
 
-// from, to: ns since the start; q: text; kind, site: numbers; findings: a detector, or "any".
-export const SHARED = ["from", "to", "q", "kind", "site", "findings"] as const;
+// from, to: ns since the start; q: text; kind, site: numbers; findings: a detector, or "any"; at: a moment, in ns; sel: the
+// id of the chosen coroutine.
+export const SHARED = ["from", "to", "q", "kind", "site", "findings", "at", "sel"] as const;
 
 export interface Range {
 	from: number;

@@ -35,8 +35,15 @@ export class SelectionBar {
 		if (p.q) out.push([`“${p.q}”`, { q: "" }]);
 		if (p.kind) out.push([`kind ${trace.kind(Number(p.kind))?.text ?? "not known"}`, { kind: "" }]);
 		if (p.site) out.push([`at ${trace.sitePlace(Number(p.site)) || "no known place"}`, { site: "" }]);
+		if (p.at && Number.isFinite(Number(p.at))) out.push([`at ${fmt.offset(Number(p.at), 1000)}`, { at: "" }]);
+		if (p.sel) out.push([this.coroutine(p.sel), { sel: "" }]);
 		if (p.findings) out.push([p.findings === "any" ? "with findings" : `finding ${p.findings}`, { findings: "" }]);
 		return out;
+	}
+
+	private coroutine(id: string): string {
+		const row = this.ctx.trace.coros.rowOfId(id);
+		return row >= 0 ? this.ctx.trace.title(row) : `#${id}`;
 	}
 }
 

@@ -14,6 +14,7 @@ export const BASE_TABS: readonly BaseTab[] = [
 	{ view: "findings", label: "Findings" },
 	{ view: "coroutines", label: "Coroutines" },
 	{ view: "timeline", label: "Timeline" },
+	{ view: "awaits", label: "Await tree" },
 	{ view: "sites", label: "Sites" },
 	{ view: "time", label: "Time" },
 ];

@@ -3,9 +3,11 @@
 
 import type { Params, Route } from "../base/route.ts";
 import type { Part, Trace } from "../trace.ts";
+import type { Trail } from "./trail.ts";
 
 export interface Context {
 	trace: Trace;
+	trail: Trail;              // wakes that were followed
 	// Go to another view; the back button returns.
 	go(route: Route): void;
 	// The same view with other filters: they are kept in the address, not in the history.
