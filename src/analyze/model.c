@@ -480,7 +480,9 @@ int model_add_event(struct model *m, const struct trace_event *ev)
 	}
 	if (trace_is_of_resource(ev)) {
 		m->others++;
-		return tables_resource_event(m, ev);
+		if (tables_resource_event(m, ev) < 0)
+			return -ENOMEM;
+		return model_report(m, NULL, ev, true);
 	}
 	/* A wake must not recreate a coroutine that was destroyed. */
 	if (ev->kind == TRACE_WAKE)

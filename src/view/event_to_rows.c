@@ -310,12 +310,32 @@ static int told_fact(struct view *v, struct view_record *rec, const struct coro 
 							      : view_model(v)->last_ts);
 }
 
+/* Holds of coroutines that the view does not show are not kept; any of them may end a hold. */
+static int told_hold(struct view *v, const struct trace_event *ev)
+{
+	uint32_t number = view_number_of(v, ev->probe_id);
+	const struct view_record *rec = number ? records_find(&v->records, number - 1) : NULL;
+	struct lock_hold hold = {
+		.resource = ev->resource,
+		.from = ev->ts,
+		.coro = rec ? rec->number : UINT32_MAX,
+		.pid = ev->pid || !rec ? ev->pid : rec->pid,
+	};
+
+	if (ev->kind == TRACE_ACQUIRE)
+		return rec ? hold_log_acquire(&v->holds, &hold) : 0;
+	hold_log_release(&v->holds, &hold);
+	return 0;
+}
+
 int view_told(void *arg, const struct coro *co, const struct trace_event *ev, bool taken)
 {
 	struct view *v = arg;
 	struct view_record *rec;
 	bool is_new;
 
+	if (ev && (ev->kind == TRACE_ACQUIRE || ev->kind == TRACE_RELEASE))
+		return told_hold(v, ev);
 	if (v->options.chosen && !(co && analysis_chooses(v->analysis, co->probe_id)))
 		return 0;
 	if (ev && trace_is_transition(ev))

@@ -76,6 +76,20 @@ static int put_lod(struct html *h, unsigned skip, struct err *err)
 	return rc;
 }
 
+/* A hold takes at most 16 bytes: about a sixteenth of the space at most. */
+static int put_holds(struct html *h, struct err *err)
+{
+	struct bytes section = { 0 };
+	int rc = hold_log_write(&h->v->holds, (size_t)(h->room / 256), h->v->origin, &section);
+
+	if (rc < 0)
+		err_set(err, rc, "no memory for section 'holds'");
+	else
+		rc = bundle_put(&h->bundle, "holds", &section, err);
+	bytes_release(&section);
+	return rc;
+}
+
 static void tell_lod(struct html *h, unsigned skip)
 {
 	if (skip)
@@ -100,7 +114,8 @@ static int put_fixed(struct html *h, struct err *err)
 		if (html_put_plain(h, names[i], err) < 0)
 			return err->code;
 	}
-	if (html_put_coros(h, max, &kept, err) < 0 || put_lod(h, skip, err) < 0)
+	if (put_holds(h, err) < 0 || html_put_coros(h, max, &kept, err) < 0 ||
+	    put_lod(h, skip, err) < 0)
 		return err->code;
 	while (h->bundle.size > enough && (kept > COROS_MIN || skip < SKIP_MAX)) {
 		if (skip < SKIP_MAX && put_lod(h, ++skip, err) < 0)

@@ -278,6 +278,7 @@ void view_put_meta(struct json_writer *j, const struct view *v, const struct vie
 	view_put_threads(j, v);
 	view_put_cpu(j, v);
 	view_put_frames(j, v);
+	put_pair(j, "holds", v->holds.nr, v->holds.of);
 	put_pair(j, "coros", kept_of(thinned, nr_thinned, "coroutines", coros), coros);
 	jw_field_u64(j, "alive", alive_of(v));
 	jw_field_u64(j, "blocks", v->spool.nr_blocks);

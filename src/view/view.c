@@ -318,6 +318,7 @@ void view_free(struct view *v)
 	series_release(&v->series);
 	lod_release(&v->lod);
 	frame_sample_release(&v->frames);
+	hold_log_free(&v->holds);
 	spool_release(&v->spool);
 	slice_cpu_release(&v->cpu);
 	bytes_release(&v->report);
@@ -401,6 +402,8 @@ static int plain_section(struct view *v, const char *name, struct bytes *out)
 		return section_coros(v, v->records.max, out, &kept);
 	if (!strcmp(name, "frames"))
 		return frame_sample_write(&v->frames, v->origin, out);
+	if (!strcmp(name, "holds"))
+		return hold_log_write(&v->holds, HOLD_LOG_MAX, v->origin, out);
 	if (!strcmp(name, "index"))
 		return whole_index(v, out);
 	if (!strcmp(name, "report")) {

@@ -10,6 +10,7 @@
 #include "base/json_writer.h"
 #include "view/column_encoder.h"
 #include "view/frame_sample.h"
+#include "view/hold_log.h"
 #include "view/mipmap.h"
 #include "view/records.h"
 #include "view/series.h"
@@ -45,6 +46,7 @@ struct view {
 	struct spool spool;
 	struct slice_cpu cpu;
 	struct frame_sample frames;
+	struct hold_log holds;
 	struct trace_parts parts;    /* of a merged trace */
 	struct view_thread *threads; /* by the model's number; VIEW_OTHER_THREADS + 1 entries */
 

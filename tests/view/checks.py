@@ -38,6 +38,7 @@ class Check:
         self.check_meta()
         self.check_coroutines()
         self.check_slices()
+        self.check_holds()
         self.check_index()
         self.check_series()
         self.check_lod()
@@ -180,6 +181,15 @@ class Check:
         equal(wake, None if wanted["wake"] is None else min(self.off(wanted["wake"]), got["start"]), what + " wake")
         waker = self.numbers[got["waker"] - 1].id if got["waker"] else None
         equal(waker, wanted["waker"], what + " waker")
+
+    def check_holds(self):
+        """Which coroutine held which lock, from when to when."""
+        holds = self.b.holds
+        wanted = [(h["co"].number, h["resource"], self.off(h["from"]), self.off(h["to"])) for h in self.world.holds]
+        equal(self.meta["holds"], {"kept": len(wanted), "of": len(wanted)}, "holds")
+        equal((holds.header["of"], holds.header["since"]), (len(wanted), None), "header of holds")
+        got = [holds.row(i) for i in range(holds.rows)]
+        equal([(h["coro"], h["res_lo"] | h["res_hi"] << 32, h["from"], None if h["to"] != h["to"] else h["to"]) for h in got], wanted, "holds")
 
     def check_index(self):
         index = self.b.index

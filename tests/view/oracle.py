@@ -11,6 +11,7 @@ import subprocess
 NO_STATION = 4294967295
 TRANSITIONS = ("suspend", "resume")
 RESOURCE_KINDS = ("close", "acquire", "release")
+NO_WAKERS = (0x57414B45, 0x57414B49)  # in the upper half of a release's resource: no waker exists any more
 # At the same time: create and wake first, then resume, then end.
 LAST = ("end", "destroy")
 
@@ -111,7 +112,7 @@ def read_ctf(path):
             trace.gaps.append(r)
             continue
         trace.events.append(Event(r["kind"], r["ts"], r["probe_id"], r["tid"], r["station"], r["site"], r["addr"], r["reason"],
-                                  r["resource"] if r["flags"] & 1 else None, r["peer"], r["name"] or None, bool(r["flags"] & 2),
+                                  r["resource"] if r["flags"] & 1 or r["kind"] in RESOURCE_KINDS else None, r["peer"], r["name"] or None, bool(r["flags"] & 2),
                                   bool(r["flags"] & 16), r["pid"]))
     trace.run = True
     return trace
@@ -154,13 +155,24 @@ class World:
 
     def __init__(self, trace):
         self.all, self.present, self.events, self.wakes = [], {}, [], []
-        self.tids, self.first_ts, self.last_ts = set(), None, 0
+        self.tids, self.first_ts, self.last_ts, self.holds = set(), None, 0, []
         for e in trace.events:
             self.take(e)
         for r in trace.coroutines:
             self.fact(r)
         end = trace.totals["end_ts"] if trace.totals else 0
         self.end_ts = max(self.last_ts, end)
+
+    def hold(self, e):
+        """A lock is taken, or given back: by the coroutine itself, else for the one that has it longest."""
+        co = next((c for (id, _), c in self.present.items() if id == e.id), None)
+        if e.kind == "acquire" and co:
+            self.holds.append({"co": co, "resource": e.resource, "from": e.ts, "to": None})
+        if e.kind == "release":
+            held = [h for h in self.holds if h["resource"] == e.resource and h["to"] is None]
+            mine = [h for h in held if h["co"] is co]
+            for h in mine[-1:] or held[:1]:
+                h["to"] = e.ts
 
     def take(self, e):
         self.tids.add(e.tid)
@@ -170,6 +182,8 @@ class World:
             self.events.append(e.ts)
         if e.kind == "wake":
             self.wakes.append(e.ts)
+        if e.kind in ("acquire", "release") and e.resource >> 32 not in NO_WAKERS:
+            self.hold(e)
         if e.kind in RESOURCE_KINDS or e.kind == "context":
             return
         key = (e.id, e.station)

@@ -34,7 +34,7 @@ function needWords(trace: Trace, l: TreeLine, name: (nr: number) => Node | strin
 	const more = l.needsMore > 0 ? ` and ${fmt.count(l.needsMore)} more` : "";
 	if (l.needKind === NEED.join) return l.needs.length > 0 ? ["awaits ", ...names] : [`awaits ${l.resource ? `#${l.resource}` : "a coroutine"}, which is not in this file`];
 	const lock = `${trace.reason(l.reason)}${l.resource ? ` ${fmt.resource(BigInt(l.resource))}` : ""}`;
-	return l.needs.length > 0 ? [`${lock}, held by `, ...names, more] : [`${lock}, holder not known`];
+	return l.needs.length > 0 ? [`${lock}, held by `, ...names, more] : [`${lock}, holder ${l.needsOmitted ? "not in this file" : "not known"}`];
 }
 
 // What it waits for, or does.

@@ -19,7 +19,7 @@ export class Holds {
 
 	// null: the file has no such section.
 	constructor(s: Section | null) {
-		this.since = s ? Number(s.header.since ?? -Infinity) : Infinity;
+		this.since = s ? (typeof s.header.since === "number" ? s.header.since : -Infinity) : Infinity;
 		const c = s?.columns;
 		if (!c || !c.coro || !c.from || !c.to || !c.pid || !c.res_lo || !c.res_hi) return;
 		for (let i = 0; i < s.rows; i++) {

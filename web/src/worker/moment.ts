@@ -104,9 +104,10 @@ export const NEED = { none: 0, join: 1, holder: 2 } as const;
 export interface Needs {
 	kind: number;              // NEED
 	rows: number[];            // coroutines; empty: it is not known which
+	omitted: boolean;          // others may have held the lock: holds of that time are not in the file
 }
 
-const NOTHING: Needs = { kind: NEED.none, rows: [] };
+const NOTHING: Needs = { kind: NEED.none, rows: [], omitted: false };
 
 export class NeedFinder {
 	private readonly store: Store;
@@ -127,11 +128,11 @@ export class NeedFinder {
 		if (a.state !== AT.suspended || !a.hasResource) return NOTHING;
 		if (a.reason === this.join && this.join > 0) {
 			const child = this.rowOfId(a.resHi, a.resLo);
-			return { kind: NEED.join, rows: child >= 0 ? [child] : [] };
+			return { kind: NEED.join, rows: child >= 0 ? [child] : [], omitted: false };
 		}
 		if (!this.locks.has(a.reason)) return NOTHING;
 		const holders = this.holds.holdersOf(this.store.coros.c.pid[row], a.resHi, a.resLo, t).map((nr) => this.store.coros.rowOf(nr)).filter((r) => r >= 0);
-		return { kind: NEED.holder, rows: [...new Set(holders)] };
+		return { kind: NEED.holder, rows: [...new Set(holders)], omitted: t < this.holds.since };
 	}
 
 	private rowOfId(hi: number, lo: number): number {

@@ -23,6 +23,7 @@ export interface TreeLine {
 	needKind: number;          // NEED
 	needs: number[];           // numbers of coroutines that it waits for, at most a few
 	needsMore: number;
+	needsOmitted: boolean;     // holders of that time are not in the file
 	ring: number;              // 1 + number of the ring; 0: none
 	kids: number;
 	open: boolean;
@@ -183,7 +184,7 @@ export function lineOf(store: Store, f: Forest, row: number): TreeLine {
 		key: `c${nrs[row]}`, depth: 0, nr: nrs[row], count: 1, edge: f.edge[row], origin: f.edge[row] === EDGE.root ? originOf(store, row) : ORIGIN.none,
 		state: a.state, since: a.since, until: a.until, site: a.site, reason: a.reason, resource: a.hasResource ? id64(a.resHi, a.resLo).toString() : null,
 		thread: a.thread, needKind: needs?.kind ?? NEED.none, needs: (needs?.rows ?? []).slice(0, NEEDS).map((r) => nrs[r]),
-		needsMore: Math.max(0, (needs?.rows.length ?? 0) - NEEDS), ring: f.ring[row], kids: f.kids.get(row)?.length ?? 0, open: false, faint: false,
+		needsMore: Math.max(0, (needs?.rows.length ?? 0) - NEEDS), needsOmitted: needs?.omitted ?? false, ring: f.ring[row], kids: f.kids.get(row)?.length ?? 0, open: false, faint: false,
 	};
 }
 
