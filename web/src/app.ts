@@ -107,8 +107,11 @@ export class App implements Context {
 	select(change: Params): void {
 		if (this.route.coro !== null) {
 			this.shared = sharedOf({ ...this.shared, ...change });
-			this.keep();
-			return;
+			if (change.at === undefined) {
+				this.keep();
+				return;
+			}
+			change = { at: change.at };
 		}
 		this.route = { ...this.route, params: { ...this.route.params, ...change } };
 		history.replaceState(history.state, "", formatRoute(this.route));
@@ -139,6 +142,8 @@ export class App implements Context {
 		this.route = parseRoute(location.hash);
 		if (this.route.coro === null && !(this.route.view in MAKERS)) this.route = { view: "overview", coro: null, params: {} };
 		this.withSelection();
+		const { coro, params } = this.route;
+		if (coro !== null && params.at) this.shared = sharedOf({ ...this.shared, at: params.at, sel: coro });
 		this.keep();
 		const key = this.route.coro !== null ? `coro:${this.route.coro}` : this.route.view;
 		const view = this.viewFor(key);

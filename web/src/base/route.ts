@@ -41,6 +41,7 @@ export function viewHref(view: string, params: Params = {}): string {
 	return formatRoute({ view, coro: null, params });
 }
 
-export function coroHref(id: string): string {
-	return formatRoute({ view: "coroutine", coro: id, params: {} });
+// @at: a moment, in ns.
+export function coroHref(id: string, at = NaN): string {
+	return formatRoute({ view: "coroutine", coro: id, params: Number.isNaN(at) ? {} : { at: String(Math.round(at)) } });
 }

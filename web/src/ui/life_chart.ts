@@ -18,6 +18,7 @@ export interface LifeOptions {
 	height: number;
 	interactive: boolean;
 	onLife?(life: Life, segments: Segments): void;
+	onTime?(t: number): void;  // a moment was clicked
 }
 
 const LABELS = 74;
@@ -39,6 +40,7 @@ export class LifeChart {
 	private colours: Palette | null = null;
 	private scheduled = false;
 	private asked = 0;
+	private moment = NaN;
 	private made = "";         // the request for which the life was made
 
 	constructor(ctx: Context, o: LifeOptions) {
@@ -69,8 +71,25 @@ export class LifeChart {
 	private makeInteractive(): void {
 		this.el.tabIndex = 0;
 		new Gestures(this.el, this.canvas, {
-			view: this.view, left: LABELS, width: () => this.frame().width, changed: () => this.schedule(),
+			view: this.view, left: LABELS, width: () => this.frame().width, changed: () => this.zoomed(), ...(this.o.onTime ? { click: (x: number) => this.click(x) } : {}),
 		});
+	}
+
+	// What was below the pointer is elsewhere now.
+	private zoomed(): void {
+		this.tip.hide();
+		this.schedule();
+	}
+
+	private click(x: number): void {
+		const f = this.frame();
+		if (x >= f.x) this.o.onTime!(Math.round(this.view.from + ((x - f.x) / f.width) * this.view.span));
+	}
+
+	// Marks a moment; NaN: none.
+	setMoment(t: number): void {
+		this.moment = t;
+		this.schedule();
 	}
 
 	get viewport(): Viewport {
@@ -156,6 +175,8 @@ export class LifeChart {
 		ctx.clip();
 		this.drawSteps(ctx, f, p);
 		this.drawThreads(ctx, f, p);
+		ctx.fillStyle = p.accent;
+		if (!Number.isNaN(this.moment)) ctx.fillRect(Math.round(f.x + ((this.moment - this.view.from) / this.view.span) * f.width) - 1, 0, 2, f.y + f.height);
 		ctx.restore();
 	}
 

@@ -3,7 +3,7 @@
 
 import { button, h, replace } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
-import { coroHref } from "../base/route.ts";
+import { coroHref, viewHref, type Params } from "../base/route.ts";
 import type { Path, PathState, PathStep } from "../worker/path.ts";
 import { bar, empty, panel, plainTable, type Panel } from "./parts.ts";
 import { SortTable } from "./sort_table.ts";
@@ -53,10 +53,20 @@ export class PathPanel {
 		}
 	}
 
-	private who(nr: number): HTMLElement | string {
+	private who(nr: number, at = NaN): HTMLElement | string {
 		const { coros } = this.ctx.trace;
 		const row = coros.rowOf(nr);
-		return row >= 0 ? h("a", { href: coroHref(coros.id(row)) }, this.ctx.trace.title(row)) : "left out of the file";
+		return row >= 0 ? h("a", { href: coroHref(coros.id(row), at) }, this.ctx.trace.title(row)) : "left out of the file";
+	}
+
+	// A step selects its coroutine and its middle, in the await tree; its duration leads to the timeline.
+	private stepLink(s: PathStep, view: "awaits" | "timeline", text: string): HTMLElement | string {
+		const { coros } = this.ctx.trace;
+		const row = coros.rowOf(s.nr);
+		if (row < 0) return text;
+		const room = (s.to - s.from) * 0.5 + 10;
+		const range: Params = view === "timeline" ? { by: "coroutine", from: String(Math.floor(s.from - room)), to: String(Math.ceil(s.to + room)) } : {};
+		return h("a", { href: viewHref(view, { ...range, sel: coros.id(row), at: String(Math.round((s.from + s.to) / 2)) }), title: view === "awaits" ? "in the await tree" : "in the timeline" }, text);
 	}
 
 	private what(s: { state: PathState; site: number; reason: number }): string {
@@ -91,9 +101,9 @@ export class PathPanel {
 		const sums = this.sums(path);
 		this.table = new SortTable<PathStep>({
 			label: "Steps of the critical path", rows: path.steps, limit: SHOWN, empty: "", columns: [
-				{ key: "from_ns", label: "From", end: true, value: (s) => s.from, show: (s) => fmt.stamp(s.from) },
-				{ key: "duration_ns", label: "For", end: true, value: (s) => s.to - s.from, show: (s) => fmt.duration(s.to - s.from) },
-				{ key: "coroutine", label: "Coroutine", value: (s) => trace.titleOfNr(s.nr), show: (s) => this.who(s.nr) },
+				{ key: "from_ns", label: "From", end: true, value: (s) => s.from, show: (s) => this.stepLink(s, "awaits", fmt.stamp(s.from)) },
+				{ key: "duration_ns", label: "For", end: true, value: (s) => s.to - s.from, show: (s) => this.stepLink(s, "timeline", fmt.duration(s.to - s.from)) },
+				{ key: "coroutine", label: "Coroutine", value: (s) => trace.titleOfNr(s.nr), show: (s) => this.who(s.nr, (s.from + s.to) / 2) },
 				{ key: "what", label: "What", value: (s) => this.what(s) },
 			],
 		});

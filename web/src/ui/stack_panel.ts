@@ -84,7 +84,7 @@ export class StackPanel {
 		const by = w.by === null ? h("span", { class: "muted" }, "the trace does not tell") :
 			w.by.nr < 0 ? h("span", null, `no coroutine${w.by.thread >= 0 ? `, on thread ${trace.thread(w.by.thread)}` : ""}, at ${fmt.stamp(w.by.at)}`) :
 				h("span", null, this.wakeButton("was woken by", w.by, "←"), ` at ${fmt.stamp(w.by.at)}, ${fmt.duration(w.from - w.by.at)} before it ran`);
-		return h("dl", { class: "kv" }, h("dt", null, "slice"), h("dd", null, `${fmt.stamp(w.from)}, for ${fmt.duration(w.to - w.from)}`),
+		return h("dl", { class: "wake-facts" }, h("dt", null, "slice"), h("dd", null, `${fmt.stamp(w.from)}, for ${fmt.duration(w.to - w.from)}`),
 			h("dt", null, "woken by"), h("dd", null, by), h("dt", null, `woke (${fmt.count(w.woke.length + w.wokeMore)})`),
 			h("dd", null, w.woke.length === 0 ? h("span", { class: "muted" }, "none that the file tells") :
 				h("span", { class: "links" }, ...w.woke.map((x) => this.wakeButton("woke", x, "→")), w.wokeMore > 0 ? `and ${fmt.count(w.wokeMore)} more` : null)));

@@ -11,6 +11,7 @@ import { waitsBySite, wakersOf, type SiteWaits } from "../data/summaries.ts";
 import { Grid, putText } from "../ui/grid.ts";
 import { FramesPanel } from "../ui/frames_panel.ts";
 import { LifeChart } from "../ui/life_chart.ts";
+import { CoroMoment } from "../ui/coro_moment.ts";
 import { PathPanel } from "../ui/path_panel.ts";
 import { findingBadge, stateMark } from "../ui/marks.ts";
 import { bar, empty, keyValues, panel, plainTable, type Panel } from "../ui/parts.ts";
@@ -33,6 +34,7 @@ export class CoroutineView implements View {
 	private readonly waits: Panel;
 	private readonly wakers: Panel;
 	private readonly path: PathPanel;
+	private readonly moment: CoroMoment;
 	private readonly wakees: Panel;
 	private readonly family: Panel;
 	private readonly frames: FramesPanel;
@@ -49,9 +51,9 @@ export class CoroutineView implements View {
 	constructor(ctx: Context, id: string) {
 		this.ctx = ctx;
 		this.id = id;
-		this.chart = new LifeChart(ctx, { height: 170, interactive: true, onLife: (life) => this.takeLife(life) });
+		this.chart = new LifeChart(ctx, { height: 170, interactive: true, onLife: (life) => this.takeLife(life), onTime: (t) => this.moment.setTime(t) });
 		const lifePanel = panel("Its life", {
-			note: "▼ another thread; wheel or + − zooms, drag moves, 0 shows all", sheet: () => this.sliceSheet(),
+			note: "▼ another thread; a click chooses a moment; wheel or + − zooms, drag moves, 0 shows all", sheet: () => this.sliceSheet(),
 			tools: [button("In the timeline", () => this.toTimeline(), { class: "button quiet" })],
 		});
 		lifePanel.body.append(this.chart.el);
@@ -63,6 +65,7 @@ export class CoroutineView implements View {
 		this.wakers = panel("Woken by", { note: "" });
 		this.wakees = panel("Has woken", { note: "" });
 		this.path = new PathPanel(ctx);
+		this.moment = new CoroMoment(ctx, (t) => this.chart.setMoment(t));
 		this.family = panel("Parent and children");
 		this.frames = new FramesPanel(ctx, id);
 		for (const p of [this.waits, this.wakers, this.wakees]) p.body.append(empty("Reading its slices…"));
@@ -71,7 +74,7 @@ export class CoroutineView implements View {
 		const eventPanel = h("section", { class: "panel events-panel", aria: { label: "Events" } },
 			h("div", { class: "panel-head" }, h("h2", null, "Events"), this.eventCount, sheetButtons("events", () => this.eventSheet())),
 			this.grid.el);
-		this.el = h("div", { class: "coro" }, this.head, lifePanel.el,
+		this.el = h("div", { class: "coro" }, this.head, lifePanel.el, this.moment.el,
 			h("div", { class: "coro-columns" },
 				h("div", { class: "stack" }, this.summary.el, this.family.el),
 				h("div", { class: "stack" }, this.waits.el, this.wakers.el, this.wakees.el)),
@@ -82,12 +85,15 @@ export class CoroutineView implements View {
 		return this.row >= 0 ? this.ctx.trace.title(this.row) : `#${this.id}`;
 	}
 
-	show(_params: Params): void {
+	show(params: Params): void {
 		this.find();
+		if (this.row >= 0) this.moment.show(this.row, params.at);
 	}
 
 	update(parts: ReadonlySet<Part>): void {
-		if (parts.has("coros") || parts.has("sites")) this.find();
+		if (!parts.has("coros") && !parts.has("sites")) return;
+		this.find();
+		if (this.row >= 0) this.moment.show(this.row);
 	}
 
 	remove(): void {

@@ -17,6 +17,9 @@ import { isAll, selectedCoros } from "../ui/selection_bar.ts";
 import { drawScene } from "../ui/timeline/draw.ts";
 import { FrameLayer, type FrameHit } from "../ui/timeline/frame_layer.ts";
 import { Minimap } from "../ui/timeline/minimap.ts";
+import { wakeFacts } from "../ui/timeline/wake_facts.ts";
+import { WakeFollower } from "../ui/timeline/wake_follow.ts";
+import { isSameWake, wakeAt } from "../ui/timeline/wake_layer.ts";
 import {
 	AXIS, firstBehind, laneHeight, laneOfY, laneRange, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
 } from "../ui/timeline/scene.ts";
@@ -66,6 +69,7 @@ export class TimelineView implements View {
 	private readonly order: HTMLSelectElement;
 	private readonly arrows: HTMLInputElement;
 	private readonly frames = new FrameLayer();
+	private readonly wakes: WakeFollower;
 	private readonly frameMarks: HTMLInputElement;
 	private readonly frameField: HTMLElement;
 	private colours: Palette | null = null;
@@ -77,6 +81,7 @@ export class TimelineView implements View {
 	private selectedPiece = -1;
 	private revealed = "";     // the coroutine that the view scrolled to
 	private wanted = -1;       // a lane to scroll to once the window exists
+	private pending: { ref: number; at: number } | null = null;        // to be chosen once its piece is here
 	private readonly keep: () => void;
 	private readonly settle: () => void;
 
@@ -84,15 +89,19 @@ export class TimelineView implements View {
 		this.ctx = ctx;
 		this.scene = {
 			trace: ctx.trace, by: "thread", lanes: [], view: new Viewport(), top: 0, width: 0, height: 0, gutter: 180, lane: 24,
-			pieces: null, laneAt: new Map(), selectedLane: -1, selectedCoro: 0, hovered: -1, arrows: true, chosen: null,
+			pieces: null, laneAt: new Map(), selectedLane: -1, selectedCoro: 0, hovered: -1, arrows: true, chosen: null, chosenWake: null, at: NaN,
 		};
+		this.wakes = new WakeFollower(ctx, this.scene, {
+			params: () => this.params, tell: (facts, more) => this.tell(facts, "", more), speak: (text) => setText(this.spoken, text),
+			reveal: (thread) => this.scene.by === "thread" && this.reveal(Math.max(0, this.scene.lanes.indexOf(thread))),
+		});
 		this.canvas = h("canvas", null);
 		this.spacer = h("div", null);
 		this.scroller = h("div", { class: "lane-scroll", tabindex: -1, aria: { hidden: true } }, this.spacer);
 		this.stage = h("div", {
 			class: "stage", tabindex: 0, role: "application",
 			aria: {
-				label: "Timeline. Plus and minus zoom, left and right move, up and down choose a lane, comma and full stop go from slice to slice, f and shift-f from frame to frame, Enter opens the coroutine, 0 shows all. A table of what is in sight follows below.",
+				label: "Timeline. Plus and minus zoom, left and right move, up and down choose a lane, comma and full stop go from slice to slice, b goes to what woke a slice, w to what it woke, Backspace back, f and shift-f from frame to frame, Enter opens the coroutine, 0 shows all. A table of what is in sight follows below.",
 			},
 		}, this.canvas, this.scroller);
 		this.minimap = new Minimap(this.scene, () => this.viewChanged());
@@ -100,7 +109,7 @@ export class TimelineView implements View {
 		this.spoken = h("span", { class: "sr", role: "status", aria: { live: "polite" } });
 		this.tableBody = h("div", null);
 		this.table = h("details", { class: "timeline-table" }, h("summary", null, "What is in sight, as a table"), this.tableBody);
-		this.byThread = button("By thread", () => this.set({ by: "", sel: "" }));
+		this.byThread = button("By thread", () => this.set({ by: "" }));
 		this.byCoro = button("By coroutine", () => this.set({ by: "coroutine" }));
 		this.text = h("input", { type: "search", aria: { label: "Only coroutines with this text" } });
 		this.text.placeholder = "Name, kind, place or id";
@@ -184,9 +193,24 @@ export class TimelineView implements View {
 		if (params.from && params.to && from < to) s.view.set(from, to);
 		else if (!this.placed) s.view.fit();
 		this.placed = true;
+		this.showMoment();
 		this.fillToolbar();
 		this.loadFrames();
 		void this.chooseLanes();
+	}
+
+	// The coroutine and the moment that the address names: its piece is chosen when it is here.
+	private showMoment(): void {
+		const { coros } = this.ctx.trace;
+		const s = this.scene;
+		const row = this.params.sel ? coros.rowOfId(this.params.sel) : -1;
+		const at = this.params.at ? Number(this.params.at) : NaN;
+		s.at = Number.isFinite(at) ? at : NaN;
+		s.selectedCoro = row >= 0 ? coros.c.nr[row] + 1 : 0;
+		s.chosenWake = null;
+		this.pending = row >= 0 && !Number.isNaN(s.at) ? { ref: s.selectedCoro, at: s.at } : null;
+		this.selectedPiece = -1;
+		if (this.pending && (s.at < s.view.from || s.at > s.view.to)) s.view.set(s.at - s.view.span / 2, s.at + s.view.span / 2);
 	}
 
 	// Frames are a section of their own; of a running program more arrive.
@@ -395,8 +419,27 @@ export class TimelineView implements View {
 		s.hovered = -1;
 		s.laneAt = new Map(pieces.request.lanes.map((key, i) => [key, i]));
 		this.selectedPiece = chosen ? this.findAgain(chosen) : -1;
+		if (this.pending) this.takePending(this.pending);
 		this.schedule();
 		this.settle();
+	}
+
+	// A run before a wait: an end of a wake is a slice. Without single slices its lane is enough.
+	private takePending({ ref, at }: { ref: number; at: number }): void {
+		const s = this.scene;
+		const p = s.pieces!;
+		const { first, last } = visibleLanes(s);
+		let [best, lane] = [-1, -1];
+		for (let l = Math.max(0, first - 8); l < Math.min(s.lanes.length, last + 8); l++) {
+			const range = laneRange(s, l);
+			for (let i = firstBehind(p, range, at - 1); i < range.end && p.x0[i] <= at; i++) {
+				if (p.coro[i] === ref && (best < 0 || (p.type[i] === PIECE.run && p.x1[i] >= at))) [best, lane] = [i, l];
+			}
+		}
+		if (best < 0) return;
+		this.pending = null;
+		s.selectedLane = lane;
+		this.choose(best, false);
 	}
 
 	// The selection, in a form that also holds for the next pieces.
@@ -431,7 +474,7 @@ export class TimelineView implements View {
 			if (s.lanes.length === 0) setText(this.info, this.ctx.trace.complete ? "No lane to show: nothing has run, or no coroutine matches." : "Reading…");
 			return;
 		}
-		if (this.selectedPiece < 0 && !this.frames.chosen) setText(this.info, this.describe());
+		if (this.selectedPiece < 0 && !this.frames.chosen && !s.chosenWake) setText(this.info, this.describe());
 		if (this.table.open) this.drawTable();
 	}
 
@@ -471,11 +514,12 @@ export class TimelineView implements View {
 			s.hovered = piece;
 			this.schedule();
 		}
-		if (piece < 0 && !mark) {
+		if (piece < 0 && !mark && (ev.buttons !== 0 || !wakeAt(s, ev.offsetX, ev.offsetY))) {
 			this.tip.hide();
 			return;
 		}
-		const [title, ...pairs] = mark ? this.frames.facts(s, mark) : this.factsOf(piece);
+		const wake = mark || this.isRun(piece) ? null : wakeAt(s, ev.offsetX, ev.offsetY);
+		const [title, ...pairs] = mark ? this.frames.facts(s, mark) : wake ? wakeFacts(this.ctx.trace, wake) : this.factsOf(piece);
 		this.tip.show(ev.clientX, ev.clientY, title[1], pairs);
 	}
 
@@ -516,20 +560,41 @@ export class TimelineView implements View {
 		return cpuPairs({ measured: (p.x1[i] - p.x0[i]) * p.part[i], queued: p.queued[i], blocked: p.blocked[i] }, p.calls[p.call[i]]);
 	}
 
-	private choose(piece: number): void {
+	private isRun(piece: number): boolean {
+		const type = piece >= 0 ? this.scene.pieces!.type[piece] : -1;
+		return type === PIECE.run || type === PIECE.busy;
+	}
+
+	// @isNew: the address gets it.
+	private choose(piece: number, isNew = true): void {
 		const s = this.scene;
+		const { coros } = this.ctx.trace;
 		const p = s.pieces!;
 		this.selectedPiece = piece;
 		this.frames.chosen = null;
+		s.chosenWake = null;
 		s.selectedCoro = p.coro[piece];
-		const row = p.coro[piece] > 0 ? this.ctx.trace.coros.rowOf(p.coro[piece] - 1) : -1;
-		this.tell(this.factsOf(piece), row >= 0 ? this.ctx.trace.coros.id(row) : "");
+		const row = p.coro[piece] > 0 ? coros.rowOf(p.coro[piece] - 1) : -1;
+		const id = row >= 0 ? coros.id(row) : "";
+		// A wait is meant by its middle: it begins where a slice ends.
+		const at = this.isRun(piece) ? p.x0[piece] : Math.floor((p.x0[piece] + p.x1[piece]) / 2);
+		if (isNew) this.keepChosen(id, id !== "" && p.exact ? at : NaN);
+		this.tell(this.factsOf(piece), id, id !== "" && p.exact && p.type[piece] !== PIECE.busy ? this.wakes.links(p.coro[piece] - 1, s.at) : null);
+	}
+
+	// In the address and in the selection of all views, without a new search for lanes.
+	private keepChosen(id: string, at: number): void {
+		this.scene.at = at;
+		this.revealed = id;
+		this.pending = null;
+		this.params = { ...this.params, sel: id, at: Number.isNaN(at) ? "" : String(Math.round(at)) };
+		this.ctx.setParams(this, this.params);
 	}
 
 	// Below the lanes, and for screen readers.
-	private tell(facts: [string, string][], id: string): void {
+	private tell(facts: [string, string][], id: string, more: HTMLElement | null = null): void {
 		replace(this.info, h("b", null, facts[0][1]), ...facts.slice(1).map(([k, v]) => h("span", null, h("span", { class: "muted" }, `${k} `), v)),
-			id !== "" ? h("a", { href: coroHref(id) }, "Open the coroutine") : null);
+			more, id !== "" ? h("a", { href: coroHref(id) }, "Open the coroutine") : null);
 		setText(this.spoken, facts.map(([k, v]) => `${k} ${v}`).join(", "));
 		this.schedule();
 	}
@@ -570,6 +635,13 @@ export class TimelineView implements View {
 		this.frames.chosen = null;
 		const lane = laneOfY(s, y);
 		const piece = pieceAt(s, x, y);
+		const wake = this.isRun(piece) ? null : wakeAt(s, x, y);
+		if (wake && !isSameWake(wake, s.chosenWake)) {
+			this.selectedPiece = -1;
+			this.wakes.choose(wake);
+			return;
+		}
+		s.chosenWake = null;
 		const again = piece >= 0 && piece === this.selectedPiece;
 		s.selectedLane = lane;
 		if (again || (x < s.gutter && s.by === "coroutine" && lane >= 0)) {
@@ -579,6 +651,7 @@ export class TimelineView implements View {
 		} else {
 			this.selectedPiece = -1;
 			s.selectedCoro = 0;
+			this.keepChosen("", NaN);
 			this.settled();
 		}
 		this.schedule();
@@ -605,6 +678,11 @@ export class TimelineView implements View {
 			this.scrollLanes((ev.key === "PageDown" ? 1 : -1) * (s.height - AXIS - s.lane));
 			return true;
 		}
+		if (ev.key === "b" || ev.key === "w") {
+			void this.wakes.followKey(ev.key === "b" ? -1 : 1, this.selectedPiece >= 0);
+			return true;
+		}
+		if (ev.key === "Backspace") return this.ctx.trail.back();
 		if (ev.key === "." || ev.key === ",") return this.step(ev.key === "." ? 1 : -1);
 		if (ev.key === "f" || ev.key === "F") {
 			const hit = this.frames.next(s, Math.max(0, s.selectedLane), ev.key === "f" ? 1 : -1);

@@ -5,8 +5,8 @@ import * as fmt from "../../base/format.ts";
 import { drawAxis, fitText, FONT, type Palette } from "../canvas.ts";
 import { PIECE } from "../../worker/lanes.ts";
 import { AXIS, colourIndex, firstBehind, laneRange, laneTitle, laneY, timeWidth, visibleLanes, xOf, type Scene } from "./scene.ts";
+import { drawMoment, drawWakes } from "./wake_layer.ts";
 
-const MOST_ARROWS = 350;
 const FEW = 8; // most slices of a piece that is still drawn in a coroutine's colour
 
 type Ctx = CanvasRenderingContext2D;
@@ -25,7 +25,8 @@ export function drawScene(ctx: Ctx, s: Scene, p: Palette): void {
 		if (s.by === "coroutine") drawLifeLine(ctx, s, p, lane);
 		drawLane(ctx, s, p, lane);
 	}
-	if (s.arrows) drawWakes(ctx, s, p);
+	drawWakes(ctx, s, p);
+	drawMoment(ctx, s, p);
 	drawEnd(ctx, s, p);
 	ctx.restore();
 	drawGutter(ctx, s, p);
@@ -226,54 +227,6 @@ function drawLabel(ctx: Ctx, s: Scene, p: Palette, i: number, x: number, width: 
 	ctx.textBaseline = "middle";
 	ctx.fillStyle = p.onKind;
 	ctx.fillText(shown, begin + 4, y + s.lane / 2);
-}
-
-// Lanes whose arrows may reach into the visible part.
-function nearLanes(s: Scene): Map<number, number> {
-	const { first, last } = visibleLanes(s);
-	const begin = Math.max(0, first - 20);
-	return new Map(s.lanes.slice(begin, last + 20).map((key, i) => [key, begin + i]));
-}
-
-// From the time of the wake to the slice that it caused; only if there are few enough.
-function drawWakes(ctx: Ctx, s: Scene, p: Palette): void {
-	const wakes = s.pieces?.request.by === s.by ? s.pieces.wakes : [];
-	const inSight = wakes.filter((w) => w.to >= s.view.from && w.at <= s.view.to);
-	if (inSight.length === 0 || inSight.length > MOST_ARROWS) return;
-	const near = nearLanes(s);
-	ctx.strokeStyle = p.text;
-	ctx.fillStyle = p.text;
-	ctx.lineWidth = 1;
-	ctx.globalAlpha = 0.62;
-	for (const w of inSight) {
-		const toLane = near.get(s.by === "thread" ? w.toThread : w.coro - 1);
-		if (toLane === undefined) continue;
-		const fromLane = near.get(s.by === "thread" ? w.fromThread : w.waker - 1);
-		const y1 = laneY(s, toLane) + s.lane / 2;
-		const y0 = fromLane === undefined || (s.by === "coroutine" && w.waker === 0) ? y1 - s.lane * 0.8 : laneY(s, fromLane) + s.lane / 2;
-		const [x0, x1] = [xOf(s, w.at), xOf(s, w.to)];
-		// Too short for an arrow: the tip names the waker.
-		if (x1 - x0 < (fromLane === toLane ? 14 : fromLane === undefined ? 5 : 0)) continue;
-		arrow(ctx, s.lane, x0, y0, x1, y1, fromLane === toLane);
-	}
-	ctx.globalAlpha = 1;
-}
-
-function arrow(ctx: Ctx, lane: number, x0: number, y0: number, x1: number, y1: number, sameLane: boolean): void {
-	const bend = sameLane ? Math.min(lane * 0.5, 4 + (x1 - x0) * 0.25) : 0;
-	const mx = (x0 + x1) / 2;
-	ctx.beginPath();
-	ctx.moveTo(x0, y0);
-	ctx.bezierCurveTo(mx, y0 - bend, mx, y1 - bend, x1 - 4, y1);
-	ctx.stroke();
-	ctx.beginPath();
-	ctx.arc(x0, y0, 2, 0, 7);
-	ctx.fill();
-	ctx.beginPath();
-	ctx.moveTo(x1, y1);
-	ctx.lineTo(x1 - 6, y1 - 3.2);
-	ctx.lineTo(x1 - 6, y1 + 3.2);
-	ctx.fill();
 }
 
 // The part after the end of the trace is shaded.

@@ -9,6 +9,8 @@ export const AXIS = 24;
 const LOW = 24;
 const HIGH = { thread: 84, coroutine: 34 } as const;
 
+export type Wake = Pieces["wakes"][number];
+
 export interface Scene {
 	trace: Trace;
 	by: "thread" | "coroutine";
@@ -25,6 +27,8 @@ export interface Scene {
 	selectedCoro: number;      // 1 + number; 0: none
 	hovered: number;           // piece; -1: none
 	arrows: boolean;
+	chosenWake: Wake | null;
+	at: number;                // the chosen moment; NaN: none
 	chosen: ReadonlySet<number> | null; // 1 + numbers of the selected coroutines; null: all
 }
 
