@@ -64,12 +64,12 @@ export class Grid {
 	private current = -1;
 	private currentKey = "";
 	private scheduled = false;
+	private readonly needed: number[];         // by column: pixels that a number in it takes
+	private readonly longest: number[];        // characters of the longest number that was measured
 
 	constructor(options: GridOptions) {
 		this.o = options;
 		this.height = options.rowHeight ?? 26;
-		const tracks = options.columns.map((c) => (c.grow ? `minmax(${c.width}rem, ${c.grow}fr)` : `${c.width}rem`)).join(" ");
-		const least = options.columns.reduce((sum, c) => sum + c.width, 0);
 		this.head = h("div", { class: "grid-head", role: "row", aria: { rowindex: 1 } });
 		this.spacer = h("div", { class: "grid-spacer", role: "presentation" });
 		this.none = h("div", { class: "empty", hidden: true });
@@ -78,8 +78,9 @@ export class Grid {
 			class: "grid", role: "grid", tabindex: 0,
 			aria: { label: options.label, colcount: options.columns.length, rowcount: 1 },
 		}, this.head, this.body, this.none, this.more);
-		this.el.style.setProperty("--tracks", tracks);
-		this.el.style.setProperty("--least", `${least}rem`);
+		this.needed = options.columns.map(() => 0);
+		this.longest = options.columns.map(() => 0);
+		this.setTracks();
 		this.el.style.setProperty("--row", `${this.height}px`);
 		this.makeHead();
 		this.el.addEventListener("scroll", () => this.schedule(), { passive: true });
@@ -205,9 +206,31 @@ export class Grid {
 			el.hidden = false;
 			this.fill(el, row, row * this.height + shift);
 		}
+		this.fitNumbers();
 		if (this.current >= first && this.current < last)
 			this.el.setAttribute("aria-activedescendant", `${this.stem}-${this.current}`);
 		else this.el.removeAttribute("aria-activedescendant");
+	}
+
+	private setTracks(): void {
+		const widths = this.o.columns.map((c, i) => `max(${c.width}rem, ${this.needed[i]}px)`);
+		this.el.style.setProperty("--tracks", this.o.columns.map((c, i) => (c.grow ? `minmax(${widths[i]}, ${c.grow}fr)` : widths[i])).join(" "));
+		this.el.style.setProperty("--least", `calc(${widths.join(" + ")})`);
+	}
+
+	// A number is never cut off: its column becomes wider. Only a longer one than before is measured.
+	private fitNumbers(): void {
+		let isWider = false;
+		for (const row of this.pool) this.o.columns.forEach((c, i) => {
+			const cell = row.children[i];
+			const size = c.align === "end" && !row.hidden ? (cell.textContent?.length ?? 0) : 0;
+			if (size <= this.longest[i] || cell.clientWidth === 0) return;
+			this.longest[i] = size;
+			if (cell.scrollWidth <= cell.clientWidth) return;
+			this.needed[i] = Math.max(this.needed[i], cell.scrollWidth + 10);
+			isWider = true;
+		});
+		if (isWider) this.setTracks();
 	}
 
 	private makeRow(): HTMLElement {

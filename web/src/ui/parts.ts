@@ -90,9 +90,13 @@ export function sheetRows<T>(rows: readonly T[], pick: (row: T) => Cell[]): Cell
 	return rows.map(pick);
 }
 
-// The box at the pointer.
+// The box at the pointer. What moves the content below the pointer hides it: the wheel, scrolling, a key.
 export class Tip {
 	private readonly el = h("div", { class: "tip", hidden: true, role: "presentation" });
+
+	constructor() {
+		for (const what of ["wheel", "scroll", "keydown", "hashchange"]) addEventListener(what, () => this.hide(), { capture: true, passive: true });
+	}
 
 	show(x: number, y: number, title: string, pairs: readonly (readonly [string, string])[]): void {
 		if (!this.el.isConnected) document.body.append(this.el);

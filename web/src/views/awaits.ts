@@ -64,19 +64,29 @@ export class AwaitsView implements View {
 		if (params.sel !== this.params.sel) this.most = LINES;
 		this.params = params;
 		const at = Number(params.at);
-		this.t = params.at && Number.isFinite(at) ? at : this.range().to;
+		this.t = params.at && Number.isFinite(at) ? at : this.lastMoment();
 		this.refresh();
 	}
 
 	update(parts: ReadonlySet<Part>): void {
 		if (parts.has("coros") || parts.has("index") || parts.has("sites")) {
-			if (!this.params.at) this.t = this.range().to;
+			if (!this.params.at) this.t = this.lastMoment();
 			this.refresh();
 		}
 	}
 
 	private range(): { from: number; to: number } {
 		return rangeOf(this.params) ?? { from: 0, to: Math.max(1, this.ctx.trace.now) };
+	}
+
+	// The end; if all have ended then, the last step of time in which some existed.
+	private lastMoment(): number {
+		const { series } = this.ctx.trace;
+		const { from, to } = this.range();
+		let i = series.rows - 1;
+		if (series.c.alive[i] > 0) return to;
+		while (i > 0 && series.c.alive[i - 1] === 0) i--;
+		return Math.max(from, Math.min(to, series.start + i * series.width - 1));
 	}
 
 	// 1 + number of the chosen coroutine; 0: none.

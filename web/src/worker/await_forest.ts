@@ -22,6 +22,8 @@ export interface Forest {
 	rings: number[][];         // rows, each waits for the next one, the last for the first
 	kids: Map<number, number[]>;       // by row; -1: roots
 	alive: number;
+	before: number;            // the change of any coroutine before and after it; NaN: none
+	after: number;
 	counts: number[];          // by state
 }
 
@@ -29,11 +31,13 @@ function visit(store: Store, index: SliceIndex, finder: NeedFinder, t: number, h
 	const rows = store.coros.rows;
 	const f: Forest = {
 		t, at: new Array<CoroAt | null>(rows).fill(null), needs: new Array<Needs | null>(rows).fill(null), up: new Int32Array(rows).fill(-1),
-		edge: new Uint8Array(rows), ring: new Uint32Array(rows), rings: [], kids: new Map(), alive: 0, counts: new Array<number>(8).fill(0),
+		edge: new Uint8Array(rows), ring: new Uint32Array(rows), rings: [], kids: new Map(), alive: 0, before: NaN, after: NaN, counts: new Array<number>(8).fill(0),
 	};
 	for (let row = 0; row < rows; row++) {
 		const a = coroAt(store, index, row, t);
 		f.counts[a.state]++;
+		if (a.since < t && !(a.since <= f.before)) f.before = a.since;
+		if (a.until > t && !(a.until >= f.after)) f.after = a.until;
 		if (a.state === AT.absent || a.state === AT.ended) continue;
 		f.alive++;
 		f.at[row] = a;

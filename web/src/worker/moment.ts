@@ -22,42 +22,51 @@ export interface CoroAt {
 	next: SliceAt | null;      // of a wait: the slice after it, if nothing is omitted between
 }
 
-const NOWHERE = { site: 0, reason: 0, resLo: 0, resHi: 0, hasResource: false, thread: -1, next: null } as const;
+// One shape for all: a hundred thousand of them are made for each moment.
+function plainAt(state: number, since: number, until: number): CoroAt {
+	return { state, since, until, site: 0, reason: 0, resLo: 0, resHi: 0, hasResource: false, thread: -1, next: null };
+}
 
-const at = (state: number, since: number, until: number, more: Partial<CoroAt> = {}): CoroAt => ({ ...NOWHERE, state, since, until, ...more });
+// A wait that began with the end of slice @s.
+function waitAt(state: number, since: number, until: number, s: SliceAt, next: SliceAt | null): CoroAt {
+	const { part, i } = s;
+	return {
+		state, since, until, site: part.site[i], reason: part.reason[i], resLo: part.resLo[i], resHi: part.resHi[i],
+		hasResource: (part.flags[i] & SLICE.resource) !== 0, thread: -1, next,
+	};
+}
 
 export const bornOf = (store: Store, row: number): number =>
 	(Number.isNaN(store.coros.c.birth[row]) ? store.coros.c.first[row] : store.coros.c.birth[row]);
 
-function placeOf(s: SliceAt): Partial<CoroAt> {
-	const { part, i } = s;
-	return { site: part.site[i], reason: part.reason[i], resLo: part.resLo[i], resHi: part.resHi[i], hasResource: (part.flags[i] & SLICE.resource) !== 0 };
-}
-
-// Between slices: waiting, then ready from the wake on.
-function idle(from: number, state: number, next: SliceAt, t: number, place: Partial<CoroAt>): CoroAt {
+// Between slice @last (null: before the first one) and @next: waiting, then ready from the wake on.
+function idle(from: number, state: number, last: SliceAt | null, next: SliceAt, t: number): CoroAt {
 	const woken = next.part.wokenAt(next.i);
-	const turn = Math.max(from, woken);
-	if (turn <= t) return at(AT.ready, turn, next.part.start[next.i], { ...place, next });
-	return at(state, from, Number.isNaN(turn) ? next.part.start[next.i] : turn, { ...place, next });
+	const start = next.part.start[next.i];
+	const turn = Number.isNaN(woken) ? start : Math.max(from, woken);
+	const [now, since, until] = turn <= t ? [AT.ready, turn, start] : [state, from, turn];
+	const out = last ? waitAt(now, since, until, last, next) : plainAt(now, since, until);
+	out.next = next;
+	return out;
 }
 
 // After its last slice in the file, as the table of coroutines has it.
-function tail(store: Store, row: number, from: number, t: number, place: Partial<CoroAt>): CoroAt {
+function tail(store: Store, row: number, from: number, t: number, last: SliceAt): CoroAt {
 	const c = store.coros.c;
 	const until = c.end[row];
-	const waits = (state: number) => {
-		const woken = c.flags[row] & FLAG.woken ? Math.max(from, c.woken[row]) : NaN;
-		if (woken <= t) return at(AT.ready, woken, until, place);
-		return at(state, from, Number.isNaN(woken) ? until : woken, place);
-	};
-	if (c.state[row] === AT.running) return at(AT.unknown, from, until);
-	return waits(AT.suspended);
+	if (c.state[row] === AT.running) return plainAt(AT.unknown, from, until);
+	const woken = c.flags[row] & FLAG.woken ? Math.max(from, c.woken[row]) : NaN;
+	if (woken <= t) return waitAt(AT.ready, woken, until, last, null);
+	return waitAt(AT.suspended, from, Number.isNaN(woken) ? until : woken, last, null);
 }
 
-function lastPlace(store: Store, row: number): Partial<CoroAt> {
+// A coroutine of which the trace tells only the last state.
+function toldAt(store: Store, row: number): CoroAt {
 	const c = store.coros.c;
-	return { site: c.site[row], reason: c.reason[row], resLo: c.res_lo[row], resHi: c.res_hi[row], hasResource: (c.flags[row] & FLAG.resource) !== 0 };
+	const state = c.state[row] === AT.ended ? AT.fresh : c.state[row];
+	const out = plainAt(state, c.since[row], c.end[row]);
+	if (state !== AT.suspended && state !== AT.ready) return out;
+	return { ...out, site: c.site[row], reason: c.reason[row], resLo: c.res_lo[row], resHi: c.res_hi[row], hasResource: (c.flags[row] & FLAG.resource) !== 0 };
 }
 
 // No slice of it begins at @t or before.
@@ -67,35 +76,37 @@ function beforeAll(store: Store, index: SliceIndex, row: number, t: number): Cor
 	const next = index.behind(row, t);
 	if (next) {
 		const start = next.part.start[next.i];
-		if (next.part.n[next.i] > 0) return at(AT.omitted, born, start);
-		if (next.part.flags[next.i] & SLICE.headless) return at(AT.unknown, born, start);
-		return idle(born, AT.fresh, next, t, {});
+		if (next.part.n[next.i] > 0) return plainAt(AT.omitted, born, start);
+		if (next.part.flags[next.i] & SLICE.headless) return plainAt(AT.unknown, born, start);
+		return idle(born, AT.fresh, null, next, t);
 	}
-	if (c.resumes[row] > 0 || c.suspends[row] > 0) return at(AT.omitted, born, c.end[row]);
-	if (t < c.since[row]) return at(AT.unknown, born, c.since[row]);
-	const state = c.state[row] === AT.ended ? AT.fresh : c.state[row];
-	return at(state, c.since[row], c.end[row], state === AT.suspended || state === AT.ready ? lastPlace(store, row) : {});
+	if (c.resumes[row] > 0 || c.suspends[row] > 0) return plainAt(AT.omitted, born, c.end[row]);
+	return t < c.since[row] ? plainAt(AT.unknown, born, c.since[row]) : toldAt(store, row);
 }
 
 export function coroAt(store: Store, index: SliceIndex, row: number, t: number): CoroAt {
 	const c = store.coros.c;
 	const born = bornOf(store, row);
-	if (t < born) return at(AT.absent, NaN, born);
-	if (c.state[row] >= AT.ended && t >= c.end[row]) return at(AT.ended, c.end[row], NaN);
+	if (t < born) return plainAt(AT.absent, NaN, born);
+	if (c.state[row] >= AT.ended && t >= c.end[row]) return plainAt(AT.ended, c.end[row], NaN);
 	const last = index.before(row, t);
 	if (!last) return beforeAll(store, index, row, t);
 	const { part, i } = last;
 	const flags = part.flags[i];
 	const end = flags & SLICE.running ? Infinity : part.end(i);
-	if (t < end && !(flags & SLICE.headless)) return at(AT.running, part.start[i], end === Infinity ? NaN : end, { thread: part.thread[i] });
-	if (flags & SLICE.ended) return at(AT.ended, end, NaN);
+	if (t < end && !(flags & SLICE.headless)) {
+		const out = plainAt(AT.running, part.start[i], end === Infinity ? NaN : end);
+		out.thread = part.thread[i];
+		return out;
+	}
+	if (flags & SLICE.ended) return plainAt(AT.ended, end, NaN);
 	const next = index.behind(row, t);
 	if (next) {
-		if (next.part.n[next.i] !== part.n[i] + 1) return at(AT.omitted, end, next.part.start[next.i]);
-		return idle(end, AT.suspended, next, t, placeOf(last));
+		if (next.part.n[next.i] !== part.n[i] + 1) return plainAt(AT.omitted, end, next.part.start[next.i]);
+		return idle(end, AT.suspended, last, next, t);
 	}
-	if (part.n[i] + 1 < c.resumes[row]) return at(AT.omitted, end, c.end[row]);
-	return tail(store, row, end, t, placeOf(last));
+	if (part.n[i] + 1 < c.resumes[row]) return plainAt(AT.omitted, end, c.end[row]);
+	return tail(store, row, end, t, last);
 }
 
 // What ends the wait: a coroutine that ends (join), or one that holds the lock.

@@ -69,14 +69,8 @@ export class Moments {
 	async tree(q: TreeRequest, rows: ArrayLike<number> | null, progress: (done: number, of: number) => void): Promise<TreeAnswer> {
 		const f = await this.forestAt(q.t, progress);
 		const { lines, more } = treeLines(this.store, f, q, rows);
-		let [before, after] = [NaN, NaN];
-		for (const a of f.at) {
-			if (!a) continue;
-			if (a.since < q.t && !(a.since <= before)) before = a.since;
-			if (a.until > q.t && !(a.until >= after)) after = a.until;
-		}
 		const nrs = this.store.coros.c.nr;
-		return { t: q.t, lines, more, alive: f.alive, counts: f.counts, rings: f.rings.map((ring) => ring.map((r) => nrs[r])), before, after };
+		return { t: q.t, lines, more, alive: f.alive, counts: f.counts, rings: f.rings.map((ring) => ring.map((r) => nrs[r])), before: f.before, after: f.after };
 	}
 
 	// null: the coroutine is not in the file.
