@@ -9,7 +9,7 @@ import { bigTrace, corpusTrace, freshOut, memoryPage, pageOf, ROOT } from "./fix
 
 const AXE = readFileSync(join(ROOT, "web/node_modules/axe-core/axe.min.js"), "utf8");
 const PHONE = { viewport: { width: 390, height: 844 } };
-const VIEWS = ["#view=overview", "#view=findings", "#view=coroutines", "#view=timeline", "#view=timeline&by=coroutine", "#view=sites", "#view=time&from=0&to=200000000", "#coro=1"];
+const VIEWS = ["#view=overview", "#view=findings", "#view=coroutines", "#view=timeline", "#view=timeline&by=coroutine", "#view=awaits", "#view=awaits&sel=1&at=1000000", "#view=sites", "#view=time&from=0&to=200000000", "#coro=1&at=1000000"];
 
 async function violations(page) {
 	await page.evaluate(AXE);
@@ -31,7 +31,8 @@ test("axe-core finds nothing, and the keys work", async () => {
 			await close();
 		};
 		for (const hash of VIEWS) await look(found, hash, {}, "found");
-		for (const hash of VIEWS.slice(0, 3)) await look(found, hash, PHONE, "on a phone");
+		for (const hash of [...VIEWS.slice(0, 3), VIEWS[6]]) await look(found, hash, PHONE, "on a phone");
+		await look(found, VIEWS[6], { colorScheme: "dark" }, "in the dark");
 		for (const hash of VIEWS.slice(2, 4)) await look(big, hash, {}, "big");
 		await look(memory, "", {}, "memory");
 		const { page, close } = await openFile(browser, found, "#view=overview");

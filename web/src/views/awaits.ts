@@ -185,6 +185,7 @@ export class AwaitsView implements View {
 	private take(tree: TreeAnswer, stack: StackAnswer | null, sel: number): void {
 		const { trace } = this.ctx;
 		this.grid.show(tree, sel);
+		this.counts.dataset.at = String(Math.round(tree.t));
 		const words = [AT.running, AT.ready, AT.suspended, AT.fresh, AT.unknown, AT.omitted].filter((s) => tree.counts[s] > 0).map((s) => `${fmt.count(tree.counts[s])} ${stateWord(s)}`);
 		setText(this.counts, tree.alive === 0 ? "No coroutine exists at this time." : `${fmt.plural(tree.alive, "coroutine")}: ${words.join(", ")}`);
 		const omitted = tree.counts[AT.omitted];

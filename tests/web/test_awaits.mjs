@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// test_awaits.mjs - the await tree, asynchronous stacks and wakes that are followed, compared with the trace itself.
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { csv, openFile, painted, ready, withBrowser } from "./browser.mjs";
+import { bigTrace, corpusTrace, freshOut, OUT, pageOf, ROOT, TOOL } from "./fixtures.mjs";
+
+const CHANNELS = process.env.CHANNELS ?? join(ROOT, "build/examples/c/channels");
+const plain = (text) => text.replace(/[\u2009\u202f\u00a0]/g, "");
+let browser;
+let finish;
+let channels;
+
+before(async () => {
+	freshOut();
+	await new Promise((opened) => {
+		void withBrowser((b) => {
+			browser = b;
+			opened();
+			return new Promise((done) => (finish = done));
+		});
+	});
+	const trace = join(OUT, "channels.jsonl");
+	execFileSync(TOOL, ["run", "-q", "-o", trace, "--", CHANNELS, "--seconds", "0.2"], { stdio: "ignore", timeout: 300_000 });
+	channels = { ...pageOf("channels", trace), ...readTrace(trace) };
+});
+
+after(() => finish?.());
+
+async function on(html, hash, fn, options) {
+	const { page, troubles, close } = await openFile(browser, html, hash, options);
+	try {
+		await fn(page);
+		assert.deepEqual(troubles, []);
+	} finally {
+		await close();
+	}
+}
+
+// The events of a trace, by an independent reader; times from the first one on.
+function readTrace(trace) {
+	const lines = (file) => readFileSync(file, "utf8").trim().split("\n").map((l) => JSON.parse(l));
+	const facts = lines(`${trace}.meta`).filter((e) => ["birth", "wake", "end", "destroy"].includes(e.type)).map((e) => ({ what: e.type, ts: e.ts, id: e.probe_id, waker: e.waker ?? 0 }));
+	const steps = lines(trace).map((e) => ({ what: e.is_active ? "resume" : "suspend", ts: e.ts, id: e.probe_id }));
+	const all = [...facts, ...steps].sort((a, b) => a.ts - b.ts);
+	const origin = all[0].ts;
+	return { events: all.map((e) => ({ ...e, ts: e.ts - origin })) };
+}
+
+// Which coroutines exist, run and wait at a time, by replaying everything before it.
+function replay(events, t) {
+	const state = new Map();
+	for (const e of events) {
+		if (e.ts > t) break;
+		if (e.what === "birth") state.set(e.id, "new");
+		else if (e.what === "resume") state.set(e.id, "running");
+		else if (e.what === "suspend") state.set(e.id, "waiting");
+		else if (e.what === "end" || e.what === "destroy") state.delete(e.id);
+	}
+	const nr = (s) => [...state.values()].filter((v) => v === s).length;
+	return { alive: state.size, running: nr("running"), waiting: nr("waiting") };
+}
+
+const told = async (page, t) => {
+	await page.waitForFunction((want) => new URLSearchParams(location.hash.slice(1)).get("at") === want && document.querySelector(".await-counts")?.dataset.at === want, String(t));
+	const text = plain(await page.locator(".await-counts").innerText());
+	const nr = (word) => Number(new RegExp(`(\\d+) ${word}`).exec(text)?.[1] ?? 0);
+	return { alive: nr("coroutine"), running: nr("running"), waiting: nr("suspended") + nr("ready") };
+};
+
+test("states at a moment are those of a replay of all events", async () => {
+	const { events } = channels;
+	const times = [];
+	for (let i = 1; i < 12; i++) {
+		const k = Math.floor((events.length * i) / 12);
+		// Between two events: which of two at the same time is first does not matter.
+		const next = events.slice(k).findIndex((e, n) => n > 0 && e.ts > events[k + n - 1].ts + 1) + k;
+		times.push(Math.floor((events[next - 1].ts + events[next].ts) / 2));
+	}
+	await on(channels.html, "#view=awaits", async (page) => {
+		await page.waitForSelector(".await-grid tbody tr");
+		for (const t of times) {
+			await page.evaluate((at) => (location.hash = `#view=awaits&at=${at}`), t);
+			assert.deepEqual(await told(page, t), replay(events, t), `at ${t}`);
+		}
+	});
+});
+
+test("the slider, its keys, jumps to changes, and the address", async () => {
+	const id = channels.events.find((e) => e.what === "birth").id;
+	const mine = channels.events.filter((e) => e.id === id && ["resume", "suspend"].includes(e.what)).map((e) => e.ts);
+	const at = () => Number(new URLSearchParams(new URL(page0.url()).hash.slice(1)).get("at"));
+	let page0;
+	await on(channels.html, `#view=awaits&sel=${id}&at=${mine[4]}`, async (page) => {
+		page0 = page;
+		await page.waitForSelector(".async-stack li.me");
+		const slider = page.locator(".moment-slider");
+		await slider.focus();
+		const max = Number(await slider.getAttribute("max"));
+		await page.keyboard.press("Home");
+		await page.waitForFunction(() => location.hash.includes("at=0"));
+		await page.keyboard.press("End");
+		await page.waitForFunction((m) => location.hash.includes(`at=${m}`), max);
+		await page.keyboard.press("ArrowLeft");
+		await page.waitForFunction((m) => !location.hash.includes(`at=${m}`), max);
+		assert.ok(max - at() > 0 && max - at() < max / 100);
+		// From change to change of the chosen coroutine: all its resumes and suspends are among them.
+		await page.evaluate(([i, t]) => (location.hash = `#view=awaits&sel=${i}&at=${t}`), [id, mine[0] - 1]);
+		const seen = [];
+		for (let i = 0; i < 12; i++) {
+			const before = page.url();
+			await page.waitForFunction(() => document.querySelector(".await-counts").dataset.at === new URLSearchParams(location.hash.slice(1)).get("at"));
+			await slider.focus();
+			await page.keyboard.press(".");
+			await page.waitForFunction((u) => location.href !== u, before);
+			seen.push(at());
+		}
+		assert.deepEqual(mine.filter((t) => t <= seen.at(-1)).filter((t) => !seen.includes(t)), []);
+		assert.deepEqual(seen, [...seen].sort((a, b) => a - b));
+		await page.reload();
+		await ready(page);
+		await page.waitForSelector(".async-stack li.me");
+		assert.equal(at(), seen.at(-1));
+		assert.match(await page.locator(".selection").innerText(), new RegExp(`#${id} ×`));
+	});
+});
+
+test("a ring of locks is shown as a ring, as the report has it", async () => {
+	for (const scenario of ["deadlock/locks", "deadlock"]) {
+		const { html, report } = pageOf(scenario.replace("/", "-"), corpusTrace(scenario));
+		const found = report.findings.find((f) => f.detector === "deadlock");
+		const ids = found.coroutines.map((c) => String(c.probe_id));
+		await on(html, "#view=awaits", async (page) => {
+			await page.waitForSelector(".ring-line");
+			const rings = await page.locator(".await-grid tr").filter({ hasText: "ring 1" }).allInnerTexts();
+			assert.ok(rings.length > 0 && rings.every((t) => ids.some((id) => t.includes(`#${id}`))), `${scenario}: ${rings} and ${ids}`);
+			const first = page.locator(".ring-line .as-link").first();
+			const title = await first.innerText();
+			await first.click();
+			await page.waitForSelector(".async-stack li.me");
+			assert.ok((await page.locator(".async-stack li.me").innerText()).includes(title));
+			assert.match(await page.locator(".stack-panel").innerText(), /A ring/);
+		});
+	}
+});
+
+// A wake by a coroutine, with the slice that it caused; the longest time between them.
+function longestWake(events) {
+	const waits = new Map();
+	let best = null;
+	for (const e of events) {
+		if (e.what === "wake" && e.waker > 0) waits.set(e.id, e);
+		if (e.what !== "resume") continue;
+		const w = waits.get(e.id);
+		waits.delete(e.id);
+		if (w && e.id !== w.waker && (!best || e.ts - w.ts > best.to - best.at)) best = { id: e.id, waker: w.waker, at: w.ts, to: e.ts };
+	}
+	return best;
+}
+
+const param = (page, name) => new URLSearchParams(new URL(page.url()).hash.slice(1)).get(name);
+
+test("wakes are followed by keys, backwards and forwards, and there is a way back", async () => {
+	const w = longestWake(channels.events);
+	const room = 3 * (w.to - w.at);
+	const hash = `#view=timeline&by=coroutine&sel=${w.id}&at=${w.to}&from=${w.at - room}&to=${w.to + room}`;
+	await on(channels.html, hash, async (page) => {
+		await page.waitForSelector(".wake-links");
+		await page.locator(".stage").focus();
+		await page.keyboard.press("b");
+		await page.waitForFunction((id) => location.hash.includes(`sel=${id}&`) || location.hash.endsWith(`sel=${id}`), w.waker);
+		assert.equal(Number(param(page, "at")), w.at);
+		assert.equal(await page.locator(".trail a").count(), 2);
+		await page.waitForSelector(".wake-links .as-link");
+		const woke = await page.locator(".wake-links").innerText();
+		await page.locator(".stage").focus();
+		await page.keyboard.press("Backspace");
+		await page.waitForFunction((t) => new URLSearchParams(location.hash.slice(1)).get("at") === String(t), w.to);
+		assert.equal(param(page, "sel"), String(w.id));
+		assert.ok(woke.includes("woke"), woke);
+		// The same from the coroutine's own tab.
+		await page.evaluate(([id, t]) => (location.hash = `#coro=${id}&at=${t}`), [w.id, w.to]);
+		await page.locator(".stack-panel").getByRole("button", { name: /^← / }).first().click();
+		await page.waitForFunction((id) => location.hash.startsWith(`#coro=${id}&`), w.waker);
+		assert.equal(Number(param(page, "at")), w.at);
+		const back = page.locator("main > :not([hidden]) .stack-panel").getByRole("button", { name: /^→ / });
+		await back.first().waitFor();
+		assert.ok((await back.allInnerTexts()).some((t) => t.endsWith(`#${w.id}`)));
+	});
+});
+
+test("an arrow of the timeline can be clicked, and leads to both ends", async () => {
+	const w = longestWake(channels.events);
+	const room = w.to - w.at;
+	await on(channels.html, `#view=timeline&from=${w.at - room}&to=${w.to + room}`, async (page) => {
+		await page.waitForFunction(() => document.querySelector(".timeline-info")?.textContent !== "");
+		await painted(page);
+		const box = await page.locator(".stage canvas").boundingBox();
+		const found = async () => {
+			for (const part of [0.5, 0.45, 0.55, 0.6, 0.4]) for (let y = 28; y < Math.min(box.height, 380); y += 3) {
+				const x = 180 + (box.width - 186) * part;
+				await page.mouse.move(box.x + x, box.y + y);
+				if (/ woke /.test(await page.locator(".tip").last().innerText().catch(() => ""))) return [box.x + x, box.y + y];
+			}
+			return null;
+		};
+		const point = await found();
+		assert.ok(point, "an arrow is somewhere in the middle");
+		await page.mouse.click(...point);
+		const info = page.locator(".timeline-info");
+		await info.getByText("→ to the slice that ran").click();
+		await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).get("sel"));
+		const wake = channels.events.find((e) => e.what === "resume" && String(e.id) === param(page, "sel") && e.ts === Number(param(page, "at")));
+		assert.ok(wake, "the begin of a slice of that coroutine");
+		// A tip does not stay when the picture below it moves.
+		await page.mouse.move(...point);
+		await page.mouse.wheel(0, -300);
+		await page.waitForFunction(() => [...document.querySelectorAll(".tip")].every((t) => t.hidden));
+	});
+});
+
+test("a step of the critical path selects its coroutine and its time", async () => {
+	const w = longestWake(channels.events);
+	await on(channels.html, `#coro=${w.id}`, async (page) => {
+		await page.getByRole("button", { name: "Find it" }).click();
+		const link = page.locator("table[aria-label='Steps of the critical path'] tbody tr").nth(1).locator("a").first();
+		await link.click();
+		await page.waitForFunction(() => location.hash.includes("view=awaits"));
+		await page.waitForSelector(".async-stack li.me");
+		const title = await page.locator(".async-stack li.me b").innerText();
+		assert.ok(title.endsWith(`#${param(page, "sel")}`));
+		assert.ok(Number(param(page, "at")) > 0);
+	});
+});
+
+test("slices that are not in the file are said to be missing; names beyond 65,536 are names", async () => {
+	const trace = bigTrace(400_000, 70_000);
+	const html = join(OUT, "thin.html");
+	execFileSync(TOOL, ["html", "-q", "--max-size", "3M", "-o", html, trace], { stdio: "ignore", timeout: 300_000 });
+	const whole = pageOf("whole", trace).html;
+	await on(html, "#view=awaits&at=1000000", async (page) => {
+		await page.waitForSelector(".await-grid tbody tr");
+		assert.match(plain(await page.locator(".await-counts").innerText()), /\d+ not in this file/);
+		assert.match(await page.locator(".thin-note:visible").innerText(), /not in this file/);
+	});
+	await on(whole, "#view=coroutines&sort=-id", async (page) => {
+		await page.waitForSelector("[role=row][aria-rowindex='2']:not([hidden])");
+		const rows = await csv(page, "coroutines");
+		assert.ok(rows.length > 66_000);
+		const names = new Set(rows.map((r) => r.name));
+		assert.ok(names.size === rows.length && !names.has(""), `${names.size} names of ${rows.length}`);
+		// No number is cut off beside empty space.
+		const cut = await page.locator(".grid-row:not([hidden]) .grid-cell.end").evaluateAll((cells) => cells.filter((c) => c.scrollWidth > c.clientWidth + 1).map((c) => c.textContent));
+		assert.deepEqual(cut, []);
+	});
+});
