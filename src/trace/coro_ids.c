@@ -49,8 +49,6 @@ static uint64_t coro_ids_pair(uint64_t number, uint32_t station)
 	return number << 32 | station;
 }
 
-/* ---- coroutines ---------------------------------------------------------- */
-
 /* Returns the map entry of the probe_id, with a number assigned; NULL: no memory. */
 static uint64_t *enter_probe(struct coro_ids *ids, uint64_t probe_id)
 {
@@ -66,11 +64,61 @@ static uint64_t *enter_probe(struct coro_ids *ids, uint64_t probe_id)
 	return probe;
 }
 
-int64_t coro_ids_enter(struct coro_ids *ids, uint64_t probe_id, uint32_t station)
+/* ---- coroutines without a station: all of them in most traces, and on the hot path ---- */
+
+static int64_t coro_ids_enter_plain(struct coro_ids *ids, uint64_t probe_id)
 {
-	uint64_t *probe = enter_probe(ids, probe_id), *value;
+	uint64_t *value;
 	int64_t number;
 
+	if (ids->last_value && ids->last_id == probe_id)
+		return (int64_t)ids->last_value - 1;
+	value = u64map_at(&ids->plain, probe_id);
+	if (!value)
+		return -ENOMEM;
+	if (!*value) {
+		number = coro_ids_take_number(&ids->coroutine_numbers);
+		if (number < 0)
+			return -ENOMEM;
+		*value = (uint64_t)number + 1;
+		ids->entered++;
+	}
+	ids->last_id = probe_id;
+	ids->last_value = *value;
+	return (int64_t)*value - 1;
+}
+
+static int64_t coro_ids_find_plain(const struct coro_ids *ids, uint64_t probe_id)
+{
+	uint64_t value;
+
+	if (ids->last_value && ids->last_id == probe_id)
+		return (int64_t)ids->last_value - 1;
+	return u64map_get(&ids->plain, probe_id, &value) && value ? (int64_t)value - 1 : -ENOENT;
+}
+
+static void coro_ids_leave_plain(struct coro_ids *ids, uint64_t probe_id)
+{
+	int64_t number = coro_ids_find_plain(ids, probe_id);
+
+	if (number < 0)
+		return;
+	if (ids->last_id == probe_id)
+		ids->last_value = 0;
+	u64map_remove(&ids->plain, probe_id);
+	coro_ids_give_back(&ids->coroutine_numbers, (uint64_t)number);
+}
+
+/* ---- coroutines ---------------------------------------------------------- */
+
+int64_t coro_ids_enter(struct coro_ids *ids, uint64_t probe_id, uint32_t station)
+{
+	uint64_t *probe, *value;
+	int64_t number;
+
+	if (station == TRACE_NO_STATION)
+		return coro_ids_enter_plain(ids, probe_id);
+	probe = enter_probe(ids, probe_id);
 	value = probe ? u64map_at(&ids->pairs, coro_ids_pair(coro_ids_number_of(*probe), station))
 		      : NULL;
 	if (!value)
@@ -90,6 +138,8 @@ int64_t coro_ids_find(const struct coro_ids *ids, uint64_t probe_id, uint32_t st
 {
 	uint64_t probe, number;
 
+	if (station == TRACE_NO_STATION)
+		return coro_ids_find_plain(ids, probe_id);
 	if (!u64map_get(&ids->probes, probe_id, &probe) ||
 	    !u64map_get(&ids->pairs, coro_ids_pair(coro_ids_number_of(probe), station), &number) ||
 	    !number)
@@ -99,9 +149,14 @@ int64_t coro_ids_find(const struct coro_ids *ids, uint64_t probe_id, uint32_t st
 
 void coro_ids_leave(struct coro_ids *ids, uint64_t probe_id, uint32_t station)
 {
-	int64_t number = coro_ids_find(ids, probe_id, station);
 	uint64_t *probe;
+	int64_t number;
 
+	if (station == TRACE_NO_STATION) {
+		coro_ids_leave_plain(ids, probe_id);
+		return;
+	}
+	number = coro_ids_find(ids, probe_id, station);
 	if (number < 0)
 		return;
 	probe = u64map_at(&ids->probes, probe_id); /* exists: allocates nothing */
@@ -121,6 +176,7 @@ uint64_t coro_ids_count(const struct coro_ids *ids)
 
 void coro_ids_release(struct coro_ids *ids)
 {
+	u64map_release(&ids->plain);
 	u64map_release(&ids->probes);
 	u64map_release(&ids->pairs);
 	free(ids->probe_numbers.free);

@@ -23,6 +23,10 @@ struct numbers {
 
 /* All zero is empty. */
 struct coro_ids {
+	struct u64map plain; /* without a station: probe_id to 1 + the number of the coroutine */
+	/* The last one that was looked up there: a resume and a suspend follow each other. */
+	uint64_t last_id, last_value; /* value 0: none */
+	/* With a station: */
 	struct u64map probes; /* probe_id to its number and the number of coroutines with it */
 	struct u64map pairs;  /* that number and the station, to 1 + the number of the coroutine */
 	struct numbers probe_numbers, coroutine_numbers;
