@@ -26,6 +26,10 @@
 /* Interval for reading a growing trace; a collector writes ten times a second. */
 #define LOOK_MS 50
 
+/* After the death of the collector: to read the rest of its trace, and to send it. */
+#define LAST_WORDS_NS (2 * NS_PER_SEC)
+#define LAST_WORDS_MS 300
+
 /* ---- address -------------------------------------------------------------------------- */
 
 bool serving_listen(struct serving *s, const char *address, uint16_t port)
@@ -124,6 +128,33 @@ static void say_end(const struct serving *s, const struct feed *f)
 										   : "has ended");
 }
 
+static void serving_ask_collector(struct serving *s, struct feed *f)
+{
+	uint64_t silent_ns, lost;
+
+	if (f->reader && collector_watch_get(&s->watch, &silent_ns, &lost))
+		feed_set_collector(f, silent_ns, lost);
+}
+
+/*
+ * The collector that this process belongs to was killed: tell the pages before they lose their
+ * server.
+ */
+static void serving_tell_orphaned(const struct serving *s, struct feed *f, struct server *server)
+{
+	uint64_t end_ns = clock_now_ns() + LAST_WORDS_NS;
+	struct err ignored = { 0 };
+
+	if (!s->parent || getppid() == s->parent)
+		return;
+	while (f->reader && clock_now_ns() < end_ns) {
+		if (feed_step(f, &ignored))
+			server_ticked(server);
+		poll(NULL, 0, LOOK_MS);
+	}
+	poll(NULL, 0, LAST_WORDS_MS); /* for the streams to be sent */
+}
+
 static void serving_loop(struct serving *s, struct feed *f, struct server *server, int signal_fd)
 {
 	uint64_t beat_ns = clock_now_ns();
@@ -132,7 +163,10 @@ static void serving_loop(struct serving *s, struct feed *f, struct server *serve
 	while (!stop) {
 		struct err err = { 0 };
 		bool grows = f->reader != NULL;
-		int rc = feed_step(f, &err);
+		int rc;
+
+		serving_ask_collector(s, f);
+		rc = feed_step(f, &err);
 
 		if (rc < 0)
 			message_error(s->command, &err);
@@ -147,7 +181,7 @@ static void serving_loop(struct serving *s, struct feed *f, struct server *serve
 		server_sweep(server);
 		if (server_was_visited(server))
 			open_page_remove(&s->opened);
-		stop = wait_a_moment(signal_fd, f->reader ? LOOK_MS : 1000);
+		stop = wait_a_moment(signal_fd, f->has_more ? 0 : f->reader ? LOOK_MS : 1000);
 	}
 }
 
@@ -182,7 +216,12 @@ static int serving_serve(struct serving *s, struct feed *f, int signal_fd, struc
 		if (!grows)
 			say_shortage(s, f);
 	}
+	if (grows)
+		collector_watch_start(&s->watch, s->trace);
 	serving_loop(s, f, server, signal_fd);
+	serving_tell_orphaned(s, f, server);
+	if (grows)
+		collector_watch_stop(&s->watch);
 	open_page_remove(&s->opened);
 	server_stop(server);
 	return 0;
@@ -271,6 +310,7 @@ bool serving_fork(struct serving *s)
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		close(fds[1]);
 		s->child = getpid();
+		s->parent = parent;
 		if (getppid() != parent || !wait_for_go(fds[0]))
 			_exit(EXIT_OK);
 		s->quiet = true;

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "open_page.h"
+#include "serve_collector.h"
 #include "serve/server.h"
 
 struct serving {
@@ -21,8 +22,10 @@ struct serving {
 	bool quiet, json;
 	bool open; /* open a browser */
 	struct open_page opened;
-	pid_t child; /* of run --serve; 0: none */
-	int go_fd;   /* of run --serve: signals the child that the trace exists; -1: done */
+	struct collector_watch watch;
+	pid_t child;  /* of run --serve; 0: none */
+	pid_t parent; /* in that child: the collector */
+	int go_fd;    /* of run --serve: signals the child that the trace exists; -1: done */
 };
 
 /* Bind the port.  Prints an error, or a warning if other machines can reach the address. */

@@ -140,6 +140,15 @@ int analysis_add(struct analysis *a, const struct trace_item *item)
 	return rc ? rc : model_add(&a->model, item);
 }
 
+void analysis_leave_out(struct analysis *a, const struct trace_gap *gap)
+{
+	struct trace_item item;
+
+	trace_item_init(&item, TRACE_ITEM_GAP);
+	item.gap = *gap;
+	model_add(&a->model, &item);
+}
+
 /* ---- the end ------------------------------------------------------------- */
 
 static void analysis_explain(struct analysis *a, struct coro *co)

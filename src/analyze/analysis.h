@@ -106,6 +106,12 @@ struct analysis *analysis_new(const struct analysis_options *options);
 int analysis_add(struct analysis *a, const struct trace_item *item);
 
 /*
+ * The caller left out the events of @gap to keep up with a growing trace: findings that need them
+ * are in doubt, as if they were lost; they are not counted as lost.
+ */
+void analysis_leave_out(struct analysis *a, const struct trace_gap *gap);
+
+/*
  * Call after the last item.  @stats comes from the reader and says what is missing; NULL: nothing
  * is missing.
  */

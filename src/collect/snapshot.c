@@ -320,6 +320,7 @@ static void answer_status(struct snapshots *s, uint64_t ticket)
 	jw_field_u64(&j, "coroutines", r->totals.coroutines + ever);
 	jw_field_u64(&j, "written", r->totals.written);
 	jw_field_u64(&j, "lost", r->totals.lost);
+	jw_field_u64(&j, "others_lost", r->others_lost);
 	jw_field_u64(&j, "recorder_size", source->config->flight_size);
 	jw_field_u64(&j, "recorder_used", source->config->flight_size ? flight_used(f) : 0);
 	jw_field_u64(&j, "forgotten", f->totals.forgotten);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "serve/server_pace.h"
 #include "trace/trace_reader.h"
 #include "view/view.h"
 
@@ -22,8 +23,15 @@ struct feed {
 	uint64_t ticks;              /* ticks of the view so far */
 	bool ended;                  /* no further ticks */
 	uint64_t tick_ns;            /* time of the last tick */
-	uint64_t tick_cost_ns;       /* duration of the last tick */
+	uint64_t tick_cost_ns;       /* processor time of the last tick */
 	uint64_t added;              /* items since the last tick */
+	struct view_stream stream;   /* what the page is told of the collector */
+
+	/* Of the feeding thread: */
+	const char *path;
+	struct feed_pace pace;
+	bool has_more;      /* the last step left something to read */
+	struct view *again; /* NULL, or the run is over and this view reads all of its trace */
 };
 
 /* @path must outlive the feed.  A trace that is still being written is followed. */
@@ -41,6 +49,12 @@ int feed_read_all(struct feed *f, const char *name, struct err *err);
  * with a message in @err: reading failed, and the view stays as it is.
  */
 int feed_step(struct feed *f, struct err *err);
+
+/*
+ * What is known of the collector: @silent_ns without an answer (0: it answers), and events that it
+ * has lost so far.
+ */
+void feed_set_collector(struct feed *f, uint64_t silent_ns, uint64_t lost);
 
 /* For the server's requests. */
 void feed_state(struct feed *f, uint64_t *ticks, bool *ended);

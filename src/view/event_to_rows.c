@@ -364,6 +364,7 @@ void view_gap(struct view *v, const struct trace_gap *gap)
 	const struct model *m = view_model(v);
 	uint64_t ts = gap->to_ts < m->last_ts ? gap->to_ts : m->last_ts;
 
+	v->gap_lost += gap->transitions + gap->others;
 	if (!m->first_ts)
 		return; /* before the first event: the totals count it */
 	series_count(&v->series, SERIES_LOST, gap->transitions + gap->others,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/monotonic.h"
 #include "base/text.h"
 #include "view/view_data.h"
 
@@ -176,6 +177,31 @@ static void view_put_notes(struct json_writer *j, const struct view *v)
 	jw_array_end(j);
 }
 
+/*
+ * How the page's trace is read while it grows; null: it is complete.  The clock is that of the
+ * moment when this text is made: the page adds what passes afterwards.
+ */
+static void view_put_stream(struct json_writer *j, const struct view *v)
+{
+	const struct view_stream *s = &v->stream;
+
+	if (v->finished && !s->left_out) {
+		jw_field_null(j, "stream");
+		return;
+	}
+	jw_key(j, "stream");
+	jw_object_begin(j);
+	jw_field_i64(j, "clock", v->has_origin ? view_offset(v, clock_now_ns()) : 0);
+	jw_field_u64(j, "left_out", s->left_out);
+	jw_field_u64(j, "left_out_wakes", s->left_out_wakes);
+	jw_field_u64(j, "left_out_ns", s->left_out_ns);
+	jw_field_bool(j, "rereads", s->rereads);
+	jw_field_bool(j, "collector_known", s->collector_known);
+	jw_field_u64(j, "silent_ns", s->silent_ns);
+	jw_field_u64(j, "lost", s->lost > v->gap_lost ? s->lost : v->gap_lost);
+	jw_object_end(j);
+}
+
 static uint64_t alive_of(const struct view *v)
 {
 	uint64_t alive = 0;
@@ -279,6 +305,7 @@ void view_put_meta(struct json_writer *j, const struct view *v, const struct vie
 	view_put_cpu(j, v);
 	view_put_frames(j, v);
 	put_pair(j, "holds", v->holds.nr, v->holds.of);
+	view_put_stream(j, v);
 	put_pair(j, "coros", kept_of(thinned, nr_thinned, "coroutines", coros), coros);
 	jw_field_u64(j, "alive", alive_of(v));
 	jw_field_u64(j, "blocks", v->spool.nr_blocks);

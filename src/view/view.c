@@ -290,6 +290,22 @@ int view_finish(struct view *v, const struct trace_stats *stats, struct err *err
 	return 0;
 }
 
+void view_set_stream(struct view *v, const struct view_stream *stream)
+{
+	v->stream = *stream;
+}
+
+void view_leave_out(struct view *v, const struct trace_gap *gap)
+{
+	analysis_leave_out(v->analysis, gap);
+}
+
+void view_continue(struct view *v, uint64_t tick)
+{
+	v->tick = tick;
+	v->series.tick = tick + 1;
+}
+
 uint64_t view_ticks(const struct view *v)
 {
 	return v->tick;

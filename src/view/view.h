@@ -44,6 +44,17 @@ struct view_options {
 	const char *chosen_text;
 };
 
+/* How a growing trace is read; set by its reader, for the page. */
+struct view_stream {
+	/* Left out to keep up: transitions, wakes, and the time that they cover. */
+	uint64_t left_out, left_out_wakes, left_out_ns;
+	bool rereads; /* the run is over, and the whole trace is read once more */
+	/* The collector: does it answer?  Since when it does not; what it has lost so far. */
+	bool collector_known;
+	uint64_t silent_ns; /* 0: it answers */
+	uint64_t lost;
+};
+
 struct view;
 
 /* NULL: no memory. */
@@ -61,6 +72,14 @@ int view_finish(struct view *v, const struct trace_stats *stats, struct err *err
  * numbered from 1.
  */
 int view_tick(struct view *v, const struct trace_stats *stats, uint64_t now_ts, struct err *err);
+
+void view_set_stream(struct view *v, const struct view_stream *stream);
+
+/* Events that the caller did not add, to keep up; counted by the caller in view_stream. */
+void view_leave_out(struct view *v, const struct trace_gap *gap);
+
+/* Number the next tick after @tick: this view replaces another one. */
+void view_continue(struct view *v, uint64_t tick);
 
 /* The number of the last tick; view_finish() counts as a tick, too. */
 uint64_t view_ticks(const struct view *v);

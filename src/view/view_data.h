@@ -56,6 +56,9 @@ struct view {
 	bool peeking; /* findings are temporary, of this tick */
 	struct trace_stats stats;
 
+	struct view_stream stream;
+	uint64_t gap_lost; /* events of all gaps so far */
+
 	struct bytes report;  /* JSON, as of the last tick */
 	uint64_t report_tick; /* tick of its last change */
 	uint32_t *site_findings;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """live.py - programs that execute commands, servers, and a terminal to show them in.
 
-LIVE_TARGET: the program that executes commands; FLIGHT_TARGET: one with stuck coroutines
+LIVE_TARGET: the program that executes commands; FLIGHT_TARGET: one with stuck coroutines;
+LIVE_LOAD: one with many coroutines and a given rate of events
 """
 import gzip
 import http.client
@@ -16,6 +17,7 @@ from harness import *  # noqa: E402
 from harness import STARTED, TESTS  # noqa: E402
 
 LIVE_TARGET = os.environ.get("LIVE_TARGET", "build/tests/live/live_target")
+LIVE_LOAD = os.environ.get("LIVE_LOAD", "build/tests/live/live_load")
 FLIGHT_TARGET = os.environ.get("FLIGHT_TARGET", "build/tests/flight_target")
 FIXTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures")
 # A coroutine that is never destroyed is also a leak; here that is intended.
@@ -52,6 +54,17 @@ def end_gently():
         sweep(*killed)
 
 
+def child_called(pid, name):
+    """The pid of the child with that name; None: there is none."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        pids = f.read().split()
+    for child in pids:
+        with open(f"/proc/{child}/comm", encoding="utf-8") as f:
+            if f.read().strip() == name:
+                return int(child)
+    return None
+
+
 class Told:
     """`corotracer run` of a program that executes commands."""
 
@@ -86,13 +99,7 @@ class Told:
 
     def program(self):
         """Its pid."""
-        with open(f"/proc/{self.p.pid}/task/{self.p.pid}/children", encoding="ascii") as f:
-            pids = f.read().split()
-        for pid in pids:
-            with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
-                if f.read().strip() == "live_target":
-                    return int(pid)
-        return None
+        return child_called(self.p.pid, "live_target")
 
 
 class Server:

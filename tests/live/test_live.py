@@ -275,5 +275,33 @@ def a_ctf_trace_that_is_being_written_is_refused(dir):
     equal(server.request("")[0], 200, "status once it is finished")
 
 
+@test
+def a_server_that_is_behind_leaves_events_out_and_reads_them_at_the_end(dir):
+    trace = os.path.join(dir, "load.ct")
+    collector = popen(TOOL, "run", "-q", "-o", trace, "--", LIVE_LOAD, "500", "20000", "300", "1", env=ENV)
+    wait_until(lambda: os.path.exists(trace), "the trace")
+    server = serve(trace)
+    stream = Stream(server)
+    wait_until(lambda: any(d["meta"]["totals"]["transitions"] for d in stream.deltas()), "first events")
+    # What is shown is not after the moment when it is shown.
+    meta = server.json("meta")
+    assert int(meta["origin"]) + meta["end"] <= time.monotonic_ns(), "an end in the future"
+    assert meta["end"] <= meta["stream"]["clock"], "the clock is before the end"
+    # Nothing is read for longer than the two seconds that it may be behind.
+    os.kill(server.p.pid, signal.SIGSTOP)
+    time.sleep(3)
+    os.kill(server.p.pid, signal.SIGCONT)
+    left = wait_until(lambda: next((d["meta"]["stream"] for d in stream.deltas() if d["meta"]["stream"] and d["meta"]["stream"]["left_out"]), None), "events left out")
+    assert left["left_out"] > 0 and left["left_out_ns"] > 0, left
+    os.kill(child_called(collector.pid, "live_load"), signal.SIGTERM)
+    collector.wait(300)
+    wait_until(stream.ended, "the end of the stream")
+    assert any(d["meta"]["stream"] and d["meta"]["stream"]["rereads"] for d in stream.deltas()), "the trace is read once more"
+    final = stream.deltas()[-1]["meta"]
+    _, out, _ = tool("report", "--json", trace)
+    equal((final["stream"], final["totals"]["transitions"]), (None, json.loads(out)["totals"]["transitions"]), "at the end")
+    check_final(server, trace)
+
+
 if __name__ == "__main__":
     main()

@@ -1,67 +1,17 @@
 // SPDX-License-Identifier: MIT
 // test_live.mjs - the page of a running program: it starts, stalls, is killed; and the server is
 // killed.
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { readFileSync, readdirSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { painted, ready, watch, withBrowser } from "./browser.mjs";
-import { ended, OUT, ROOT, TOOL, until } from "./fixtures.mjs";
+import { painted } from "./browser.mjs";
+import { OUT, ROOT, TOOL, until } from "./fixtures.mjs";
+import { digits, DIR, live, open, start, urlOf } from "./live_page.mjs";
 
 const REDIS = process.env.MINI_REDIS ?? join(ROOT, "build/examples/cpp/mini-redis");
-const DIR = join(OUT, "live");
-let browser;
-let finish;
-
-before(async () => {
-	rmSync(DIR, { recursive: true, force: true });
-	mkdirSync(DIR, { recursive: true });
-	mkdirSync(join(OUT, "screenshots"), { recursive: true });
-	await new Promise((opened) => {
-		void withBrowser((b) => {
-			browser = b;
-			opened();
-			return new Promise((done) => (finish = done));
-		});
-	});
-});
-
-after(() => finish?.());
-
-// A program whose output is collected; ended with the test in any case.
-function start(t, args) {
-	const child = spawn(TOOL, args, { stdio: ["ignore", "pipe", "pipe"] });
-	const run = { child, said: "" };
-	child.stdout.on("data", (d) => (run.said += d));
-	child.stderr.on("data", (d) => (run.said += d));
-	t.after(async () => {
-		child.kill("SIGINT");
-		await Promise.race([ended(child), new Promise((done) => setTimeout(done, 5000))]);
-		child.kill("SIGKILL");
-		await ended(child);
-	});
-	return run;
-}
-
-async function urlOf(run) {
-	await until("the URL is told", () => /http:\/\/\S+\/\s/.test(run.said));
-	return /http:\/\/\S+\//.exec(run.said)[0];
-}
-
-async function open(t, url, hash = "") {
-	const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-	t.after(() => context.close());
-	const page = await context.newPage();
-	const troubles = watch(page, new URL(url).origin);
-	await page.goto(url + hash);
-	await ready(page);
-	return { page, troubles };
-}
-
-const digits = (text) => Number(text.replace(/[^\d]/g, ""));
 const events = async (page) => digits(await page.locator("[data-fact=transitions] dd").innerText());
-const live = (page, state) => page.waitForSelector(`.live[data-state=${state}]`, { timeout: 120_000 });
 
 // The process of the program itself, below the tool.
 function programOf(pid) {

@@ -10,7 +10,11 @@ import { listenToKeys } from "./ui/keys.ts";
 import { SelectionBar } from "./ui/selection_bar.ts";
 import { Trail } from "./ui/trail.ts";
 import { BASE_TABS, Tabs } from "./ui/tabs.ts";
+import { WINDOW_NS } from "./ui/live_badge.ts";
+import type { LiveFeed } from "./live.ts";
 import type { Context, View } from "./ui/view.ts";
+import type { Stream } from "./data/delay.ts";
+import type { Completeness } from "./data/types.ts";
 import type { Part, Trace } from "./trace.ts";
 import { Overview } from "./views/overview.ts";
 import { Findings } from "./views/findings.ts";
@@ -50,6 +54,7 @@ export class App implements Context {
 	private readonly own = new Map<string, Params>(); // of each view, without the selection
 	private route: Route;
 	private known: Set<string>;
+	private hasWindow = false; // the last 30 s of a live page are selected
 
 	constructor(root: HTMLElement, trace: Trace) {
 		this.trace = trace;
@@ -79,6 +84,24 @@ export class App implements Context {
 		this.follow();
 	}
 
+	setFeed(feed: LiveFeed): void {
+		this.head.live.controls = { setPaused: (is) => feed.setPaused(is), setWindow: (is) => this.setWindow(is) };
+		feed.start();
+	}
+
+	private setWindow(isOn: boolean): void {
+		this.hasWindow = isOn;
+		this.head.live.showWindow(isOn);
+		if (isOn) this.moveWindow();
+		else this.change({ from: "", to: "" });
+	}
+
+	// The selected range ends where the page ends.
+	private moveWindow(): void {
+		const end = Math.max(1, Math.floor(this.trace.now));
+		this.change({ from: String(Math.max(0, end - WINDOW_NS)), to: String(end) });
+	}
+
 	private goView(nr: number): void {
 		if (nr < BASE_TABS.length) this.tabs.go(BASE_TABS[nr].view);
 	}
@@ -104,7 +127,16 @@ export class App implements Context {
 		this.keep();
 	}
 
+	// Another range ends the one that moves.
 	select(change: Params): void {
+		if (this.hasWindow && (change.from !== undefined || change.to !== undefined)) {
+			this.hasWindow = false;
+			this.head.live.showWindow(false);
+		}
+		this.change(change);
+	}
+
+	private change(change: Params): void {
 		if (this.route.coro !== null) {
 			this.shared = sharedOf({ ...this.shared, ...change });
 			if (change.at === undefined) {
@@ -201,6 +233,7 @@ export class App implements Context {
 		if (parts.has("report")) this.announce();
 		this.updateCounts();
 		if (parts.has("sites")) this.bar.show(this.shared);
+		if (this.hasWindow && parts.has("series")) this.moveWindow();
 		this.current?.update(parts);
 		if (this.route.coro !== null && this.current) this.tabs.open(this.route.coro, this.current.title);
 	}
@@ -211,10 +244,9 @@ export class App implements Context {
 		this.tabs.setCount("coroutines", fmt.short(meta.coros.kept));
 		const text = meta.thinned.map((t) => t.text).join(" ");
 		const whole = meta.completeness;
-		const short = whole?.missing ?? "";
+		const short = [shortageText(whole), leftOutText(meta.stream)].filter((t) => t !== "").join(" ");
 		this.shortage.hidden = short === "";
-		setText(this.shortage, short === "" ? "" :
-			`This trace is ${whole?.verdict}: ${short}. Numbers cover what is there, and findings are suspicions.`);
+		setText(this.shortage, short);
 		this.notice.hidden = text === "" || this.trace.live !== "none" || this.noticed;
 		setText(this.noticeText, text === "" ? "" : `This file holds less than the trace: ${text}`);
 	}
@@ -226,6 +258,17 @@ export class App implements Context {
 		if (fresh.length > 0)
 			setText(this.news, fresh.map((f) => `New finding: ${f.title}, ${f.place?.text ?? ""}`).join(". "));
 	}
+}
+
+function shortageText(whole: Completeness | undefined): string {
+	if (!whole?.missing) return "";
+	return `This trace is ${whole.verdict}: ${whole.missing}. Numbers cover what is there, and findings are suspicions.`;
+}
+
+function leftOutText(s: Stream | null | undefined): string {
+	if (!s || s.left_out + s.left_out_wakes === 0) return "";
+	return `To keep up, this page left out ${fmt.count(s.left_out)} transitions and ${fmt.count(s.left_out_wakes)} wakes, of ${fmt.duration(s.left_out_ns)} in all; ` +
+		"the trace has them. Until the run is over, its counts and waits are too small and findings are suspicions.";
 }
 
 function keyOfFinding(f: { detector: string; place: { text: string } | null; kind: string | null }): string {

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
-// live.ts - updates from the server, one after another, and messages when they stop.
+// live.ts - updates from the server, one after another, and messages when they stop; pause and resume.
 
 import { parseJson } from "./base/json.ts";
 import type { Delta } from "./data/types.ts";
 import type { Trace } from "./trace.ts";
 import { pageBase } from "./worker/client.ts";
 
+// Updates that wait: with more, the page is too slow, and asks for all of them in one.
+const WAITING_MAX = 3;
+
 export class LiveFeed {
 	private readonly trace: Trace;
 	private source: EventSource | null = null;
 	private queue: Promise<void> = Promise.resolve();
+	private waiting = 0;
 	private tries = 0;
+	private retry = 0;
 
 	constructor(trace: Trace) {
 		this.trace = trace;
@@ -32,13 +37,38 @@ export class LiveFeed {
 		source.addEventListener("error", () => this.lost());
 	}
 
+	// The page stays as it is; what happens meanwhile comes with the first update afterwards.
+	setPaused(isPaused: boolean): void {
+		if (isPaused === (this.trace.live === "paused")) return;
+		clearTimeout(this.retry);
+		if (isPaused) this.stop("paused");
+		else void this.queue.then(() => this.start());
+	}
+
 	// In their order; a delta that cannot be parsed is skipped.
 	private take(text: string): void {
 		if (!text || text === "{}") return;
-		this.queue = this.queue.then(() => this.trace.apply(parseJson(text) as Delta)).catch(() => {});
+		const delta = parseJson(text) as Delta;
+		this.trace.noteClock(delta);
+		this.waiting++;
+		this.queue = this.queue.then(() => this.trace.apply(delta)).catch(() => {}).then(() => {
+			this.waiting--;
+		});
+		if (this.waiting > WAITING_MAX) this.catchUp();
 	}
 
-	private stop(state: "ended" | "lost"): void {
+	// Each update describes the changes since the last one: a new stream has them in one.
+	private catchUp(): void {
+		const source = this.source;
+		if (!source) return;
+		source.close();
+		this.source = null;
+		void this.queue.then(() => {
+			if (this.trace.live === "live" && !this.source) this.start();
+		});
+	}
+
+	private stop(state: "ended" | "lost" | "paused"): void {
 		this.source?.close();
 		this.source = null;
 		void this.queue.then(() => this.trace.setLive(state));
@@ -49,6 +79,6 @@ export class LiveFeed {
 		this.stop("lost");
 		this.tries++;
 		const delay = Math.min(10_000, 500 * 2 ** Math.min(5, this.tries));
-		setTimeout(() => this.start(), delay);
+		this.retry = window.setTimeout(() => this.start(), delay);
 	}
 }

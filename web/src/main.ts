@@ -25,10 +25,10 @@ async function start(): Promise<void> {
 	startTheme();
 	const trace = new Trace(startEngine());
 	await trace.loadHead();
-	new App(document.getElementById("app")!, trace);
+	const app = new App(document.getElementById("app")!, trace);
 	await trace.loadRest();
 	document.documentElement.dataset.ready = "true";
-	if (isServed() && trace.meta.live) new LiveFeed(trace).start();
+	if (isServed() && trace.meta.live) app.setFeed(new LiveFeed(trace));
 }
 
 start().catch(fail);

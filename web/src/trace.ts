@@ -4,15 +4,19 @@
 import { shortPlace, visible } from "./base/place.ts";
 import { Coros } from "./data/coros.ts";
 import type { Section } from "./data/columns.ts";
+import { Delay } from "./data/delay.ts";
 import { Series } from "./data/series.ts";
 import type { Delta, Finding, Kind, Meta, Report, Site, Sites } from "./data/types.ts";
 import { addStrings } from "./worker/engine.ts";
 import type { Caller } from "./worker/client.ts";
 
 export type Part = "meta" | "report" | "series" | "strings" | "sites" | "coros" | "lod" | "index";
-export type LiveState = "none" | "live" | "ended" | "lost";
+export type LiveState = "none" | "live" | "paused" | "ended" | "lost";
 
 const SITES_EVERY = 1500; // ms
+// All coroutines are a large answer if they are many: at most a tenth of the time is for it, and 2 s lie between two.
+const COROS_EVERY = 2000; // ms
+const COROS_SHARE = 10;
 
 export class Trace {
 	readonly engine: Caller;
@@ -27,6 +31,9 @@ export class Trace {
 	private readonly listeners = new Set<(parts: ReadonlySet<Part>) => void>();
 	private readonly stale = new Set<Part>();
 	private waitsForSites = false;
+	private readonly delay = new Delay();
+	private corosFrom = 0;     // before this time of the page they are not requested again
+	private corosTimer = 0;
 
 	constructor(engine: Caller) {
 		this.engine = engine;
@@ -38,6 +45,16 @@ export class Trace {
 		this.report = head.report;
 		this.series = Series.fromSection(head.series);
 		this.live = this.meta.live && !this.meta.ended ? "live" : "none";
+		this.noteClock(head);
+	}
+
+	noteClock(d: { meta?: Meta }): void {
+		if (d.meta?.stream) this.delay.note(d.meta.stream.clock, performance.now() * 1e6);
+	}
+
+	// ns between the moment that is shown and now.
+	behind(): number {
+		return this.delay.behind(this.meta.end, performance.now() * 1e6);
 	}
 
 	async loadRest(): Promise<void> {
@@ -79,15 +96,33 @@ export class Trace {
 			this.stale.add(name);
 			parts.add(name);
 		}
-		// New names and states without new sites would have dangling indexes.
-		if (this.stale.delete("coros")) {
-			this.strings = (await this.engine.call<string[]>("reload", ["strings"])).map(visible);
-			this.coros = Coros.fromSection(await this.engine.call<Section>("reload", ["coros"]));
-			parts.add("coros");
-		}
+		if (await this.refreshCoros()) parts.add("coros");
+		else if (this.stale.has("coros")) parts.delete("coros");
 		parts.delete("sites");
 		this.tell(parts);
 		this.refreshSites();
+	}
+
+	// New names and states without new sites would have dangling indexes. False: later, or they are up to date.
+	private async refreshCoros(): Promise<boolean> {
+		if (!this.stale.has("coros")) return false;
+		const begin = performance.now();
+		if (begin < this.corosFrom) {
+			this.corosTimer ||= window.setTimeout(() => void this.refreshCorosLate(), this.corosFrom - begin + 1);
+			return false;
+		}
+		this.stale.delete("coros");
+		this.strings = (await this.engine.call<string[]>("reload", ["strings"])).map(visible);
+		this.coros = Coros.fromSection(await this.engine.call<Section>("reload", ["coros"]));
+		const end = performance.now();
+		this.corosFrom = end + Math.max(COROS_EVERY, COROS_SHARE * (end - begin));
+		return true;
+	}
+
+	// If no update comes that would do it.
+	private async refreshCorosLate(): Promise<void> {
+		this.corosTimer = 0;
+		if (this.live !== "paused" && await this.refreshCoros()) this.tell(["coros", "strings"]);
 	}
 
 	// Histograms of all sites are large: requested now and then, and never before the last

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // types.ts - the JSON sections, as specified in docs/view-format.md.
 
+import type { Stream } from "./delay.ts";
+
 // 64-bit numbers that a double cannot hold arrive as strings (base/json.ts).
 export type Big = number | string;
 
@@ -79,6 +81,7 @@ export interface Meta {
 	cpu?: { since: number; lost: number; wakes: boolean } | null;  // context switches were recorded
 	frames?: { kept: number; of: number; lost: number };           // not in pages of older tools
 	holds?: { kept: number; of: number };                          // locks; not in pages of older tools
+	stream?: Stream | null;        // how a growing trace is read
 	coros: { kept: number; of: number; alive: number };
 	blocks: number;
 	slices: { kept: number; of: number };

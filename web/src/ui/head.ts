@@ -5,10 +5,7 @@ import { h, setText, shown } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import type { Trace } from "../trace.ts";
 import { headBar } from "./head_bar.ts";
-
-const LIVE_WORDS = {
-	none: "", live: "live", ended: "target ended", lost: "connection lost, retrying",
-} as const;
+import { LiveBadge } from "./live_badge.ts";
 
 interface Fact {
 	el: HTMLElement;
@@ -19,7 +16,7 @@ export class Head {
 	readonly el: HTMLElement;
 	private readonly trace: Trace;
 	private readonly facts = new Map<string, Fact>();
-	private readonly live: HTMLElement;
+	readonly live: LiveBadge;
 	private readonly name: HTMLElement;
 
 	constructor(trace: Trace) {
@@ -31,9 +28,9 @@ export class Head {
 			this.facts.set(key, { el, value });
 			list.append(el);
 		}
-		this.live = h("span", { class: "live", role: "status", hidden: true });
+		this.live = new LiveBadge(trace);
 		this.name = h("h1", null);
-		this.el = headBar(this.name, list, this.live);
+		this.el = headBar(this.name, list, this.live.el);
 		this.update();
 	}
 
@@ -51,9 +48,14 @@ export class Head {
 
 	private updateLoss(): void {
 		const t = this.trace.meta.totals;
-		if (t.lost === null) {
-			this.set("lost", this.trace.live === "live" ? "not known yet" : "not known",
-				this.trace.live === "live" ? "The collector writes its totals at the end" : "The trace has no totals of its collector");
+		const { stream } = this.trace.meta;
+		if (t.lost === null && stream) {
+			this.set("lost", `${fmt.count(stream.lost)} so far`, stream.collector_known
+				? "Events that the program wrote and the collector could not read in time, as it says now"
+				: "Gaps in the trace; its collector is not known here, and tells more at the end");
+			this.alarm("lost", stream.lost > 0);
+		} else if (t.lost === null) {
+			this.set("lost", "not known", "The trace has no totals of its collector");
 			this.alarm("lost", false);
 		} else {
 			const all = t.lost + (t.others_lost ?? 0);
@@ -66,7 +68,7 @@ export class Head {
 	}
 
 	update(): void {
-		const { meta, live } = this.trace;
+		const { meta } = this.trace;
 		const t = meta.totals;
 		const name = meta.trace.split("/").pop() || meta.trace;
 		setText(this.name, name);
@@ -78,8 +80,6 @@ export class Head {
 		this.set("coroutines", fmt.count(t.coroutines), `${fmt.count(t.not_ended)} have not ended`);
 		this.set("threads", fmt.count(t.threads));
 		this.updateLoss();
-		this.live.hidden = live === "none";
-		this.live.dataset.state = live;
-		setText(this.live, LIVE_WORDS[live]);
+		this.live.update();
 	}
 }

@@ -175,7 +175,7 @@ export class Overview implements View {
 		const t = meta.totals;
 		const pairs: [string, string | null][] = [
 			["missing", meta.completeness?.missing ?? null],
-			["lost", t.lost === null ? (this.ctx.trace.live === "live" ? "not known yet: the collector tells at the end" : "not known: the trace has no totals of its collector") :
+			["lost", t.lost === null ? (meta.stream ? `${fmt.count(meta.stream.lost)} events so far` : "not known: the trace has no totals of its collector") :
 				t.lost + (t.others_lost ?? 0) === 0 ? "nothing" :
 					`${fmt.count(t.lost)} transitions, ${fmt.count(t.others_lost ?? 0)} others`],
 			["garbage", t.garbage === 0 ? "none" : `${fmt.plural(t.garbage, "record")} set aside, in no other number`],

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* serve_collector.c - ask the collector of a trace how it is, once a second. */
+#include "serve_collector.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/monotonic.h"
+#include "collect/collector_client.h"
+
+#define ASK_EVERY_NS  (1 * NS_PER_SEC)
+#define ANSWER_MS     1000
+#define SILENCE_NS    (3 * NS_PER_SEC) /* without an answer: it is silent */
+#define FIND_EVERY_NS (5 * NS_PER_SEC)
+
+/* ---- which collector ---------------------------------------------------------------- */
+
+/* The region of the collector that writes @trace (a canonical path); freed by the caller. */
+static char *watch_find_region(const char *trace)
+{
+	struct all_running all = { 0 };
+	struct err ignored = { 0 };
+	char *region = NULL;
+	size_t left, i;
+
+	if (running_look(&all, NULL, &left, &ignored) == 0) {
+		for (i = 0; i < all.nr && !region; i++) {
+			char *output = realpath(running_text(all.at[i].status, "output"), NULL);
+
+			if (output && !strcmp(output, trace))
+				region = strdup(all.at[i].region);
+			free(output);
+		}
+	}
+	running_release(&all);
+	return region;
+}
+
+/* ---- the thread ---------------------------------------------------------------------- */
+
+static void watch_ask(struct collector_watch *w, const char *region)
+{
+	struct err ignored = { 0 };
+	json_t *status = running_ask(region, "status", ANSWER_MS, &ignored);
+
+	if (!status)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->is_known = true;
+	w->answered_ns = clock_now_ns();
+	w->lost = running_number(status, "lost") + running_number(status, "others_lost");
+	pthread_mutex_unlock(&w->lock);
+	json_decref(status);
+}
+
+/* True: the watch goes on. */
+static bool watch_pause(struct collector_watch *w, uint64_t ns)
+{
+	struct timespec until;
+	uint64_t at = clock_now_ns() + ns;
+	bool goes_on;
+
+	until = (struct timespec){ .tv_sec = (time_t)(at / NS_PER_SEC),
+				   .tv_nsec = (long)(at % NS_PER_SEC) };
+	pthread_mutex_lock(&w->lock);
+	while (!w->stops && pthread_cond_timedwait(&w->stop_soon, &w->lock, &until) == 0)
+		;
+	goes_on = !w->stops;
+	pthread_mutex_unlock(&w->lock);
+	return goes_on;
+}
+
+static void *watch_run(void *arg)
+{
+	struct collector_watch *w = arg;
+	char *trace = realpath(w->trace, NULL), *region = NULL;
+
+	do {
+		if (trace && !region)
+			region = watch_find_region(trace);
+		if (region)
+			watch_ask(w, region);
+	} while (trace && watch_pause(w, region ? ASK_EVERY_NS : FIND_EVERY_NS));
+	free(region);
+	free(trace);
+	return NULL;
+}
+
+/* ---- for the server ------------------------------------------------------------------- */
+
+void collector_watch_start(struct collector_watch *w, const char *trace)
+{
+	pthread_condattr_t monotonic;
+
+	memset(w, 0, sizeof(*w));
+	w->trace = trace;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->stop_soon, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	w->runs = pthread_create(&w->thread, NULL, watch_run, w) == 0;
+}
+
+bool collector_watch_get(struct collector_watch *w, uint64_t *silent_ns, uint64_t *lost)
+{
+	uint64_t silent;
+	bool known;
+
+	pthread_mutex_lock(&w->lock);
+	known = w->is_known;
+	silent = clock_now_ns() - w->answered_ns;
+	*lost = w->lost;
+	pthread_mutex_unlock(&w->lock);
+	*silent_ns = silent >= SILENCE_NS ? silent : 0;
+	return known;
+}
+
+void collector_watch_stop(struct collector_watch *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->stops = true;
+	pthread_cond_signal(&w->stop_soon);
+	pthread_mutex_unlock(&w->lock);
+	if (w->runs)
+		pthread_join(w->thread, NULL);
+	pthread_cond_destroy(&w->stop_soon);
+	pthread_mutex_destroy(&w->lock);
+}
