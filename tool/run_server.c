@@ -194,13 +194,11 @@ static void say_page_is_missing(const struct serving *s)
 		message_error(s->command, &err);
 }
 
-static int serving_serve(struct serving *s, struct feed *f, int signal_fd, struct err *err)
+static int serving_serve(struct serving *s, struct feed *f, bool grows, int signal_fd,
+			 struct err *err)
 {
-	bool grows = feed_grows(f);
 	struct server *server;
 
-	if (!grows && feed_read_all(f, s->trace, err) < 0)
-		return err->code;
 	server = server_start(&s->listener, f, err);
 	if (!server)
 		return err->code;
@@ -227,20 +225,31 @@ static int serving_serve(struct serving *s, struct feed *f, int signal_fd, struc
 	return 0;
 }
 
+/* A finished trace is read with signals as they are: Ctrl-C ends that at once. */
+static int serving_read(struct serving *s, struct feed *f, bool *grows, struct err *err)
+{
+	if (feed_open(f, s->trace, err) < 0)
+		return err->code;
+	*grows = feed_grows(f);
+	return *grows ? 0 : feed_read_all(f, s->trace, err);
+}
+
 int serving_run(struct serving *s)
 {
-	int signal_fd = catch_signals(), rc;
+	int signal_fd = -1, rc;
 	struct err err = { 0 };
 	struct feed feed;
+	bool grows;
 
-	rc = signal_fd < 0 ? err_errno(&err, "no descriptor for signals")
-			   : feed_open(&feed, s->trace, &err);
-	if (rc == 0)
-		rc = serving_serve(s, &feed, signal_fd, &err);
-	if (signal_fd >= 0) {
-		feed_close(&feed);
-		close(signal_fd);
+	rc = serving_read(s, &feed, &grows, &err);
+	if (rc == 0) {
+		signal_fd = catch_signals();
+		rc = signal_fd < 0 ? err_errno(&err, "no descriptor for signals")
+				   : serving_serve(s, &feed, grows, signal_fd, &err);
 	}
+	feed_close(&feed);
+	if (signal_fd >= 0)
+		close(signal_fd);
 	listener_close(&s->listener);
 	if (rc < 0)
 		message_error(s->command, &err);

@@ -59,7 +59,7 @@ export class LiveBadge {
 		this.badge.title = TITLES[state] ?? "";
 		const moves = live === "live" || live === "paused" || live === "lost";
 		setText(this.delay, moves ? `${fmt.duration(Math.round(behind / 1e8) * 1e8)} behind` : "");
-		this.delay.dataset.ns = String(Math.round(behind));
+		Object.assign(this.delay.dataset, { ns: String(Math.round(behind)), end: String(meta.end), origin: meta.origin });
 		this.pause.hidden = this.last.hidden = live !== "live" && live !== "paused";
 		setText(this.pause, live === "paused" ? "Resume" : "Pause");
 		if (moves && !this.timer) this.timer = window.setInterval(() => this.update(), EVERY);
