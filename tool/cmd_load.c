@@ -9,6 +9,7 @@
 #include "base/printer.h"
 #include "base/text.h"
 #include "cmd.h"
+#include "filter_opts.h"
 #include "json_file.h"
 #include "load_source.h"
 
@@ -44,6 +45,9 @@ static const struct opt options[] = {
 	  OPT_NUMBER(struct load_options, job.loader_options.retry_s, 0, 1000000) },
 	{ 0, "follow", NULL, "go on when everything was loaded",
 	  OPT_FLAG(struct load_options, job.follow) },
+	FILTER_TIME_OPTS_SHORT(struct load_options, job.filter,
+			       "of traces: only from TIME on; --to, --coro, --site, --kind"),
+	FILTER_EVENT_OPTS_SHORT(struct load_options, job.filter),
 	{ .name = "idle",
 	  .arg = "SECONDS",
 	  .help = "end when nothing came for this long (0)",
@@ -246,6 +250,11 @@ static int run_load(int argc, char **argv)
 		return opts_unexpected(&command_load, argv[first]);
 	if (!o.job.source && first == argc)
 		return opts_missing(&command_load, "TRACE or --source URL");
+	if (o.job.source && trace_filter_is_set(&o.job.filter)) {
+		message_print("load", "--from, --to, --coro, --site and --kind are for traces, not "
+				      "for --source");
+		return EXIT_USAGE;
+	}
 	if (!load_set_labels(&o))
 		return EXIT_USAGE;
 	/* A whole trace is loaded from its beginning, and compared with the store. */

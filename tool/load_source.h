@@ -6,10 +6,12 @@
 #include <signal.h>
 
 #include "fleet/loader.h"
+#include "trace/trace_filter.h"
 
 struct load_job {
 	struct loader_options loader_options;
-	struct ship_labels given; /* labels of traces that were given on the command line */
+	struct ship_labels given;   /* labels of traces that were given on the command line */
+	struct trace_filter filter; /* of traces: load only what passes, as a run of its own */
 	const char *source;
 	const char *idle_text;
 	unsigned idle_s; /* end when nothing came for so long */

@@ -44,6 +44,22 @@ void load_run_name(const struct sidecar_run *run, const char *path, char name[SH
 		 site_hash(run->hostname ? run->hostname : path, 2, text));
 }
 
+/*
+ * A part of a run is another run in the store: its name depends on the filter, so that the whole
+ * run can be loaded, too.
+ */
+static void load_part_name(const struct trace_filter *f, char name[SHIP_RUN_SIZE])
+{
+	char text[256], before[SHIP_RUN_SIZE];
+
+	snprintf(before, sizeof(before), "%s", name);
+	snprintf(text, sizeof(text), "%d/%" PRIu64 "/%d/%" PRIu64 "/%d/%" PRIu64 "/%u/%s",
+		 f->has_from, f->from_ns, f->has_to, f->to_ns, f->has_coroutine, f->coroutine,
+		 f->kinds, f->site ? f->site : "");
+	snprintf(name, SHIP_RUN_SIZE, "%016" PRIx64 "%016" PRIx64, site_hash(before, 1, text),
+		 site_hash(before, 2, text));
+}
+
 static void load_take_run(struct load_head *h, const struct sidecar_run *run, const char *path)
 {
 	if (h->has_run)
@@ -120,6 +136,18 @@ static void load_set_given(struct ship_labels *to, const struct ship_labels *giv
 	to->sample = 1;
 }
 
+/* Of a part of a trace, the totals count what was loaded. */
+static void load_set_part(struct ship_final *f, uint64_t transitions, uint64_t others)
+{
+	f->written -= f->collected < f->written ? f->collected : f->written;
+	f->written += transitions;
+	f->others_written -= f->others_collected < f->others_written ? f->others_collected
+								     : f->others_written;
+	f->others_written += others;
+	f->collected = transitions;
+	f->others_collected = others;
+}
+
 static void load_set_final(struct ship_labels *labels, const struct sidecar_totals *t)
 {
 	labels->final = (struct ship_final){
@@ -141,6 +169,7 @@ struct load_place {
 	struct load_job *job;
 	struct ship_labels *labels;
 	uint64_t number, events;
+	uint64_t transitions, others; /* of all blocks */
 	bool is_open, is_known;
 };
 
@@ -175,7 +204,11 @@ static int load_place_item(struct load_place *p, const struct trace_item *item, 
 		rc = load_place_begin(p, err);
 	if (rc == 0 && p->is_open)
 		rc = loader_item(p->job->loader, item, err);
-	p->events += item->type == TRACE_ITEM_EVENT;
+	if (item->type == TRACE_ITEM_EVENT) {
+		p->events++;
+		p->transitions += trace_is_transition(&item->event);
+		p->others += !trace_is_transition(&item->event);
+	}
 	return rc;
 }
 
@@ -184,7 +217,7 @@ static int load_items(struct load_job *job, struct trace_reader *reader, struct 
 {
 	struct load_place p = { .job = job, .labels = labels };
 	struct trace_item item;
-	int rc;
+	int rc = 0;
 
 	while (!load_is_ending && (rc = trace_next(reader, &item, err)) > 0) {
 		if (item.type == TRACE_ITEM_TOTALS)
@@ -200,11 +233,16 @@ static int load_items(struct load_job *job, struct trace_reader *reader, struct 
 	if (p.events || p.is_open)
 		rc = load_place_end(&p, err);
 	labels->has_final = true;
+	if (trace_filter_is_set(&job->filter))
+		load_set_part(&labels->final, p.transitions, p.others);
 	labels->final.blocks = p.number;
 	return rc < 0 ? rc : loader_block(job->loader, labels, p.number, NULL, 0, 0, err);
 }
 
-/* The report is made here, where the files of the program may be. */
+/*
+ * The report is made here, where the files of the program may be.  A part has none: findings need
+ * the whole run.
+ */
 static int load_findings(const struct load_job *job, const char *path,
 			 const struct ship_labels *labels, struct err *err)
 {
@@ -214,7 +252,8 @@ static int load_findings(const struct load_job *job, const char *path,
 					 .quiet = true,
 					 .labels = *labels };
 
-	if (job->no_findings || findings_job_start(&findings) == EXIT_OK)
+	if (job->no_findings || trace_filter_is_set(&job->filter) ||
+	    findings_job_start(&findings) == EXIT_OK)
 		return 0;
 	return err_set(err, -EIO, "cannot store the findings of '%s'", path);
 }
@@ -228,9 +267,12 @@ int load_trace(struct load_job *job, const char *path, struct err *err)
 	if (rc < 0)
 		return rc;
 	load_set_given(&head.labels, &job->given);
+	if (trace_filter_is_set(&job->filter))
+		load_part_name(&job->filter, head.labels.run);
 	reader = trace_reader_open(path, err);
 	if (!reader)
 		return err->code;
+	trace_reader_set_filter(reader, &job->filter);
 	rc = load_items(job, reader, &head.labels, err);
 	if (rc == 0)
 		rc = loader_flush(job->loader, err);

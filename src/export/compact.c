@@ -90,6 +90,7 @@ static void compact_export_drop(struct sink_job *job)
 
 const struct sink sink_compact = {
 	.name = "ct",
+	.takes_frames = true,
 	.about = "one compact file, compressed and indexed",
 	.suffix = ".ct",
 	.to_stdout = true,

@@ -246,6 +246,7 @@ static void ctf_drop(struct sink_job *job)
 
 const struct sink sink_ctf = {
 	.name = "ctf",
+	.takes_frames = true,
 	.about = "a directory for babeltrace2 and Trace Compass",
 	.suffix = ".ctf",
 	.open = ctf_open,

@@ -10,10 +10,12 @@
 static int driver_refuse_recording(const struct sink *sink, const struct export_options *o,
 				   struct err *err)
 {
-	err_set(err, -EINVAL, "cannot export '%s' to %s: it is a recording of frames", o->trace,
-		sink->name);
-	err_hint(err, "recordings are exported to csv, jsonl, sqlite, postgresql, mysql, perfetto, "
-		      "chrome, speedscope, folded and pprof");
+	err_set(err, -EINVAL,
+		"cannot export '%s' to %s: it is a recording of frames, which do not wait for each "
+		"other",
+		o->trace, sink->name);
+	err_hint(err, "recordings are exported to csv, jsonl, sqlite, postgresql, mysql, parquet, "
+		      "ct, ctf, perfetto, chrome, speedscope, folded and pprof");
 	return err->code;
 }
 
@@ -38,7 +40,7 @@ int driver_choose_sink(const struct sink **sink, const struct export_options *o,
 			 s->library, s->package);
 		return err->code;
 	}
-	if (is_recording && !(*sink)->row && !(*sink)->frame)
+	if (is_recording && !(*sink)->row && !(*sink)->frame && !(*sink)->takes_frames)
 		return driver_refuse_recording(s, o, err);
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/monotonic.h"
 #include "export/driver.h"
+#include "export/frame_facts.h"
 #include "export/frame_tables.h"
 
 struct recording_driver {
@@ -15,7 +16,8 @@ struct recording_driver {
 	struct recfile file;
 	struct row_plan *plans;
 	struct frame_tables tables;
-	int only; /* the only type of frames that is wanted; negative: all */
+	struct frame_facts facts; /* for a sink that writes traces */
+	int only;                 /* the only type of frames that is wanted; negative: all */
 	bool has_start;
 	uint64_t start; /* with a range of time: of the first frame that has a time */
 };
@@ -174,10 +176,26 @@ static int export_put_frame(struct recording_driver *r, const struct recfile_ite
 	d->result->frames.nr[item->type]++;
 	if (d->sink->frame)
 		return d->sink->frame(&d->job, &f, err);
+	if (!d->sink->row)
+		return frame_facts_frame(&r->facts, d->sink, &d->job, &f, err);
 	cells = frame_tables_row(&r->tables, &f);
 	if (!cells)
 		return err_set(err, -ENOMEM, "no memory for a row");
 	return d->sink->row(&d->job, r->tables.first + item->type, cells, err);
+}
+
+static bool recording_goes_to_trace(const struct sink *sink)
+{
+	return !sink->row && !sink->frame;
+}
+
+static int recording_put_head(struct recording_driver *r, struct err *err)
+{
+	struct driver *d = &r->driver;
+
+	if (recording_goes_to_trace(d->sink))
+		return frame_facts_begin(&r->facts, d->sink, &d->job, err);
+	return frame_tables_put_header(&r->tables, d->sink, &d->job, err);
 }
 
 static int read_recording(struct driver *d, struct progress *progress, struct err *err)
@@ -185,7 +203,7 @@ static int read_recording(struct driver *d, struct progress *progress, struct er
 	struct recording_driver *r = (struct recording_driver *)d;
 	struct recfile_item item;
 	uint64_t nr = 0;
-	int rc = frame_tables_put_header(&r->tables, d->sink, &d->job, err);
+	int rc = recording_put_head(r, err);
 
 	while (!rc && (rc = recfile_next(&r->file, &item, err)) > 0) {
 		rc = driver_step(d, progress, ++nr, r->file.read, err);
@@ -195,6 +213,8 @@ static int read_recording(struct driver *d, struct progress *progress, struct er
 			continue;
 		rc = export_put_frame(r, &item, err);
 	}
+	if (!rc && recording_goes_to_trace(d->sink))
+		rc = frame_facts_end(&r->facts, d->sink, &d->job, err);
 	return rc;
 }
 
@@ -219,6 +239,7 @@ static int run_recording(struct recording_driver *r, const struct export_options
 	if (rc >= 0)
 		rc = frame_tables_make(&r->tables, &r->file, r->plans, d->sink, o->table, err);
 	d->job.recording = &r->file;
+	d->job.stats = recording_goes_to_trace(d->sink) ? &r->facts.stats : NULL;
 	d->job.plans = r->plans;
 	d->job.tables = r->tables.tables;
 	d->job.nr_tables = r->tables.nr;
@@ -233,6 +254,7 @@ static void release_recording(struct recording_driver *r)
 		row_plan_release(&r->plans[i]);
 	free(r->plans);
 	frame_tables_release(&r->tables);
+	frame_facts_release(&r->facts);
 	recfile_close(&r->file);
 }
 

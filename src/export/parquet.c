@@ -474,6 +474,7 @@ static void parquet_drop(struct sink_job *job)
 
 const struct sink sink_parquet = {
 	.name = "parquet",
+	.takes_frames = true,
 	.about = "a directory of Parquet files, for DuckDB, pandas, Spark and ClickHouse",
 	.suffix = ".parquet",
 	.open = parquet_open,

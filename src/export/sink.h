@@ -11,7 +11,8 @@
  *	trace       item(), in the order of trace/trace_reader.h; with --full also row(), for the
  *	            rows of the other tables (detail_rows.h)
  *	recording   row() for each frame, as cells of its table (frame_tables.h); or, for viewers,
- *	            frame() and mark() (frames_timeline.h)
+ *	            frame() and mark() (frames_timeline.h); or, with takes_frames, item() for each
+ *	            (frame_facts.h)
  *
  * The output of a sink is not visible before commit(): a file gets its name there
  * (base/output_file.h), a database commits its transaction.
@@ -60,7 +61,8 @@ struct export_options {
 struct sink_job {
 	const struct export_options *options;
 	const char *output; /* name of the file, derived if none was given; NULL: no file */
-	/* Problems of the trace, so far; final when commit() is called.  NULL: a recording. */
+	/* Problems of the trace, so far; final when commit() is called.  NULL: a recording, unless
+	 * takes_frames is set. */
 	const struct trace_stats *stats;
 	const struct recfile *recording; /* NULL: a trace */
 	const struct row_plan *plans;    /* of a recording, per frame type */
@@ -82,6 +84,7 @@ struct sink {
 	const char *suffix; /* replaces the suffix of the trace, e.g. ".csv"; NULL: no file */
 	bool to_stdout;     /* may write to standard output */
 	bool reads_all;     /* gets all items of a trace, and applies the filter itself */
+	bool takes_frames;  /* gets those of a recording as items (frame_facts.h) */
 	bool is_database;   /* names of tables and columns are made unique */
 	unsigned name_max;  /* of a server: bytes of a name; its text must be UTF-8.  0: none */
 	/* Used with options->cli; NULL: not supported. */

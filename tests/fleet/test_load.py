@@ -89,6 +89,38 @@ def sums_are_those_of_the_waits(server, database):
     equal(got, want, "the histogram of waits")
 
 
+def export_part(server, trace, *options, database):
+    """The summary of `export clickhouse` with a filter."""
+    env = dict(os.environ, CLICKHOUSE_PASSWORD=server.password)
+    status, out, err = tool("export", "clickhouse", "-i", trace, *options, "--into", server.url(database), "--json", env=env)
+    equal(status, 0, f"status of export clickhouse {options}: {out}{err}")
+    return json.loads(out)
+
+
+@test
+def a_part_of_a_trace_is_a_run_of_its_own(dir):
+    server, trace = store(), channels(dir)
+    want = wanted_waits(trace)
+    id = want[len(want) // 2][0]
+    export_part(server, trace, "--coro", str(id), database="part")
+    same_rows(stored_waits(server, "part"), [w for w in want if w[0] == id], "waits of one coroutine")
+    duration = rows(trace, "SELECT max(ts) - min(ts) FROM events")[0][0]
+    times = ("--from", f"{duration // 4}ns", "--to", f"{duration // 2}ns")
+    for number, options in enumerate((times, ("--kind", "suspend"), ("--site", "*sched*"))):
+        csv = dir + f"/{number}.csv"
+        equal(tool("export", "csv", "-q", "-i", trace, "-o", csv, *options)[0], 0, f"status of export csv {options}")
+        with open(csv, encoding="utf-8") as f:
+            nr = len(f.readlines()) - 1
+        summary = export_part(server, trace, *options, database=f"part{number}")
+        equal((summary["transitions"], summary["complete_runs"]), (nr, 1), f"transitions with {options}")
+    # The whole run is another one, and is not there yet.
+    equal(load(server, trace, database="part")["waits"], len(want), "waits of the whole trace")
+    equal(server.value("SELECT count() FROM part.runs FINAL"), 2, "runs")
+    status, _, err = tool("load", "--into", server.url("part"), "--source", "file:" + dir, "--from", "1s")
+    equal(status, 2, "status with a source")
+    contains(err, "for traces")
+
+
 @test
 def the_waits_in_the_store_are_those_of_query_in_every_format(dir):
     server = store()

@@ -183,10 +183,10 @@ def a_recording_may_come_from_standard_input(dir):
 @test
 def what_a_recording_cannot_become_is_refused_with_what_it_can(dir):
     path = make(dir)
-    status, out, err = tool("export", "ctf", "-i", path)
-    equal((status, out), (1, ""), "status of ctf")
+    status, out, err = tool("export", "graphviz", "-i", path)
+    equal((status, out), (1, ""), "status of graphviz")
     contains(err, "recording of frames")
-    contains(err, "csv, jsonl, sqlite, postgresql, mysql, perfetto, chrome, speedscope, folded and pprof")
+    contains(err, "csv, jsonl, sqlite, postgresql, mysql, parquet, ct, ctf, perfetto, chrome, speedscope, folded and pprof")
     equal(os.listdir(dir), ["r.ppt"], "files")
     equal(tool("export", "nonsense", "-i", path)[0], 2, "status of a kind that does not exist")
 
@@ -230,6 +230,54 @@ def frames_that_the_recording_counts_and_does_not_hold_are_missing(dir):
         summary = json.loads(next(line for line in err.splitlines() if line.startswith("{")))
         equal((got, summary["missing"], summary["lost"], summary["torn"]), (status, recorded - 100, 3, 0), "status, missing, lost, torn")
     contains(err, "7 frames were recorded and are not in the file")
+
+
+@test
+def traces_have_the_frames_with_their_times_and_members(dir):
+    path = make(dir)
+    with open(path, "ab") as f:  # numbers 401 to 409 are missing
+        f.write(recordings.tick(NR + 10, 6 * 10**9, 3))
+    at = 5 * 10**9
+    want = sorted([(n, start + took, "job", {"run_start": start, "run_end": start + took, "run_duration": took, "load": load}) for n, start, took, load in jobs(at)] +
+                  [(n, ts, "tick", {"at": ts, "depth": depth}) for n, ts, depth in ticks(at)] +
+                  [(NR + 10, 6 * 10**9, "tick", {"at": 6 * 10**9, "depth": 3})], key=lambda f: f[0])
+    for kind in ("ct", "ctf", "jsonl"):
+        out = os.path.join(dir, f"frames.{kind}")
+        if kind == "jsonl":  # by way of ct: a recording's own JSON lines have a line per frame
+            equal(tool("export", "jsonl", "-q", "-i", os.path.join(dir, "frames.ct"), "-o", out)[0], 0, "status of jsonl")
+        else:
+            equal(export(kind, path, out)["frames"], NR + 1, f"frames of the summary of {kind}")
+        status, text, err = tool("query", out, "--json", "SELECT ticket, ts, frame, fields, lost, buffer, late FROM frames ORDER BY ticket")
+        equal(status, 0, err)
+        rows = [tuple(r.values()) for r in json.loads(text)["rows"]]
+        equal([(r[0], r[1], r[2], json.loads(r[3])) for r in rows if r[2]], want, f"frames of {kind}")
+        equal([r[4] for r in rows if not r[2]], [9], f"lost frames of {kind}")
+        equal({r[5] for r in rows}, {"Hand"}, f"buffers of {kind}")
+        status, text, err = tool("info", "--json", out)
+        equal((status, json.loads(text)["completeness"]["verdict"]), (0, "complete"), f"verdict of {kind}: {err}")
+
+
+@test
+def parquet_of_a_recording_has_its_frames(dir):
+    out = os.path.join(dir, "r.parquet")
+    export("parquet", make(dir), out)
+    equal(sorted(os.listdir(out)), [f"{n}.parquet" for n in ("coroutines", "events", "frames", "run", "sites", "switches", "waits")], "files")
+    with open(os.path.join(out, "frames.parquet"), "rb") as f:
+        data = f.read()
+    equal((data[:4], data[-4:]), (b"PAR1", b"PAR1"), "the format")
+
+
+@test
+def what_a_recording_cannot_become_is_refused_with_the_reason(dir):
+    for kind, clock, words in (("graphviz", "ETimeClockMonotonic", "do not wait for each other"), ("otlp", "ETimeClockMonotonic", "recording of frames"),
+                               ("ct", "ETimeClockRealtime", "not of CLOCK_MONOTONIC"), ("ctf", "ETimeClockRealtime", "not of CLOCK_MONOTONIC"),
+                               ("parquet", "ETimeClockThreadCputimeId", "not of CLOCK_MONOTONIC")):
+        path, out = make(dir, clock=clock), os.path.join(dir, "refused")
+        status, _, err = tool("export", kind, "-i", path, "-o", out)
+        equal(status, 1, f"status of {kind}")
+        contains(err, words)
+        contains(err, "hint: ")
+        assert not os.path.exists(out), f"{kind} left an output"
 
 
 if __name__ == "__main__":
