@@ -32,28 +32,12 @@ struct crt_stacks {
 	struct crt_stack stacks[STACKS];
 };
 
-static struct crt_stacks *stacks_made; /* [threads] */
+static void *stacks_made; /* [threads] */
 static uint32_t stacks_full_said;
 
 static struct crt_stacks *alloc_stacks_table(void)
 {
-	struct crt_stacks *none = NULL,
-			  *t = __atomic_load_n(
-				  &stacks_made,
-				  __ATOMIC_ACQUIRE); /* (mem-I) pairs with the one below */
-
-	if (t)
-		return t;
-	t = crt_memory(sizeof(*t));
-	if (!t)
-		return NULL;
-	/* (mem-I) pairs with the acquire above: a thread that sees the table sees it zeroed. */
-	if (!__atomic_compare_exchange_n(&stacks_made, &none, t, false, __ATOMIC_RELEASE,
-					 __ATOMIC_ACQUIRE)) {
-		crt_memory_free(t, sizeof(*t));
-		return none;
-	}
-	return t;
+	return crt_memory_once(&stacks_made, sizeof(struct crt_stacks));
 }
 
 static uint64_t alloc_stacks_hash(const uint64_t *frames, uint32_t nr)

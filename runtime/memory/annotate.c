@@ -21,27 +21,12 @@
 #define TOMB  UINT64_C(1)         /* released cell: probing continues past it */
 
 uint64_t crt_annotated;
-static uint64_t *cells; /* [threads] allocated on first use */
+static void *cells_made; /* [threads] */
 static uint32_t full_said;
 
 static uint64_t *annotate_table(void)
 {
-	uint64_t *t = __atomic_load_n(&cells,
-				      __ATOMIC_ACQUIRE); /* (mem-I) pairs with the one below */
-	uint64_t *none = NULL;
-
-	if (t)
-		return t;
-	t = crt_memory(CELLS * sizeof(*t));
-	if (!t)
-		return NULL;
-	/* (mem-I) pairs with the acquire above: a thread that sees the table sees it zeroed. */
-	if (!__atomic_compare_exchange_n(&cells, &none, t, false, __ATOMIC_RELEASE,
-					 __ATOMIC_ACQUIRE)) {
-		crt_memory_free(t, CELLS * sizeof(*t));
-		return none;
-	}
-	return t;
+	return crt_memory_once(&cells_made, CELLS * sizeof(uint64_t));
 }
 
 static uint64_t *annotate_cell(uint64_t *t, uint64_t address, uint64_t i)
@@ -52,8 +37,8 @@ static uint64_t *annotate_cell(uint64_t *t, uint64_t address, uint64_t i)
 /* Remove @address from the table.  True if it was there. */
 static bool annotate_remove(uint64_t address)
 {
-	uint64_t *t = __atomic_load_n(&cells,
-				      __ATOMIC_ACQUIRE); /* (mem-I) pairs with annotate_table() */
+	/* (mem-I) pairs with the release in crt_memory_once(). */
+	uint64_t *t = __atomic_load_n(&cells_made, __ATOMIC_ACQUIRE);
 	uint64_t i;
 
 	for (i = 0; t && i < WALK; i++) {
@@ -128,7 +113,7 @@ void crt_unannotate(uint64_t address, uint64_t pc)
 
 	if (!__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED))
 		return;
-	if (!__atomic_load_n(&cells, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&cells_made, __ATOMIC_RELAXED))
 		return;
 	mask = crt_signals_off();
 	if (annotate_remove(address))

@@ -72,28 +72,12 @@ struct crt_tables {
 	uint8_t texts[TEXTS];
 };
 
-static struct crt_tables *stamp_tables_made; /* [threads] */
+static void *stamp_tables_made; /* [threads] */
 static uint32_t stamp_full_said;
 
 static struct crt_tables *stamp_tables(void)
 {
-	struct crt_tables *none = NULL,
-			  *t = __atomic_load_n(
-				  &stamp_tables_made,
-				  __ATOMIC_ACQUIRE); /* (mem-I) pairs with the one below */
-
-	if (t)
-		return t;
-	t = crt_memory(sizeof(*t));
-	if (!t)
-		return NULL;
-	/* (mem-I) pairs with the acquire above: a thread that sees the tables sees them zeroed. */
-	if (!__atomic_compare_exchange_n(&stamp_tables_made, &none, t, false, __ATOMIC_RELEASE,
-					 __ATOMIC_ACQUIRE)) {
-		crt_memory_free(t, sizeof(*t));
-		return none;
-	}
-	return t;
+	return crt_memory_once(&stamp_tables_made, sizeof(struct crt_tables));
 }
 
 /* ---- texts ---------------------------------------------------------------- */

@@ -101,6 +101,25 @@ void crt_memory_free(void *memory, uint64_t size)
 		munmap(memory, size);
 }
 
+void *crt_memory_once(void **made, uint64_t size)
+{
+	/* (mem-I) pairs with the release below. */
+	void *none = NULL, *t = __atomic_load_n(made, __ATOMIC_ACQUIRE);
+
+	if (t)
+		return t;
+	t = crt_memory(size);
+	if (!t)
+		return NULL;
+	/* (mem-I) pairs with the acquire above: a thread that sees the table sees it zeroed. */
+	if (!__atomic_compare_exchange_n(made, &none, t, false, __ATOMIC_RELEASE,
+					 __ATOMIC_ACQUIRE)) {
+		crt_memory_free(t, size);
+		return none;
+	}
+	return t;
+}
+
 bool crt_write_all(int fd, const void *data, uint64_t size)
 {
 	const uint8_t *at = data;

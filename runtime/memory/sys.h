@@ -38,6 +38,9 @@ void crt_signals_back(struct crt_mask mask);
 void *crt_memory(uint64_t size);
 void crt_memory_free(void *memory, uint64_t size);
 
+/* A table that all threads share: zeroed memory, made on first use, stored in *@made.  Or NULL. */
+void *crt_memory_once(void **made, uint64_t size);
+
 /* Write all bytes; false with errno. */
 bool crt_write_all(int fd, const void *data, uint64_t size);
 
