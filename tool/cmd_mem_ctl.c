@@ -63,9 +63,22 @@ static int ctl_run(uint32_t pid, uint32_t request, const char *text, int window_
 	return ctl_send(pid, CRW_REQUEST_STOP, NULL) ? EXIT_OK : EXIT_FAILED;
 }
 
+/* A longer text would be cut without a word in the trace. */
+static bool ctl_text_fits(const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+
+	if (size <= CRW_MARK_MAX)
+		return true;
+	message_print("mem ctl", "the text of the mark has %zu bytes: expected at most %u", size,
+		      CRW_MARK_MAX);
+	return false;
+}
+
 static int run_mem_ctl(int argc, char **argv)
 {
 	struct mem_ctl_options o = { 0 };
+	const char *text;
 	int first, status = opts_parse(&command_mem_ctl, &o, argc, argv, &first);
 	unsigned long pid;
 	uint32_t request;
@@ -94,8 +107,9 @@ static int run_mem_ctl(int argc, char **argv)
 		message_print("mem ctl", "--for needs the request start");
 		return EXIT_USAGE;
 	}
-	return ctl_run((uint32_t)pid, request, argc - first > 2 ? argv[first + 2] : NULL,
-		       o.window_ms);
+	text = argc - first > 2 ? argv[first + 2] : NULL;
+	return ctl_text_fits(text) ? ctl_run((uint32_t)pid, request, text, o.window_ms)
+				   : EXIT_USAGE;
 }
 
 const struct command command_mem_ctl = {

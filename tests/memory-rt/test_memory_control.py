@@ -13,6 +13,9 @@ def ctl(*args, status=0):
     return r
 
 
+MARK = "in the middle of the work, of forty-eight bytes."  # the longest text
+
+
 class Served:
     """A program that works once per byte."""
 
@@ -42,7 +45,7 @@ def recording_starts_and_stops_in_a_running_program(dir, cc, _cxx):
         p.work()
         ctl(p.pid, "start")
         p.work(2)
-        ctl(p.pid, "mark", "in the middle of the work, and longer than forty-eight bytes")
+        ctl(p.pid, "mark", MARK)
         p.work(3)
         ctl(p.pid, "stop")
         p.work(4)
@@ -56,7 +59,7 @@ def recording_starts_and_stops_in_a_running_program(dir, cc, _cxx):
         equal(sizes(c)[2], (0, 10000), f"accesses of 2 bytes, collector: {collector}")
         equal(c["marks"], 2, "marks")
         texts = [r.get("text", r.get("name")) for r in dump(trace) if r["kind"] == "mark"]
-        equal(texts[0], "in the middle of the work, and longer than forty", "text of the first mark")
+        equal(texts[0], MARK, "text of the first mark")
 
 
 @test
@@ -76,6 +79,7 @@ def a_process_that_takes_no_requests_is_named(dir):
     contains(ctl(1, "sleep", status=2).stderr, "unknown request 'sleep'")
     contains(ctl("x", "start", status=2).stderr, "invalid process number 'x'")
     contains(ctl(1, status=2).stderr, "missing argument REQUEST")
+    contains(ctl(1, "mark", MARK + "x", status=2).stderr, "has 49 bytes: expected at most 48")
 
 
 main()
