@@ -58,11 +58,16 @@
 /* 64 bytes, so that a number is quickly a pointer. */
 struct cray_pack_site {
 	uint64_t unit; /* word 1 of the unit that decode_accesses.c found it for; 0: none */
-	uint64_t pc;
-	uint64_t last;               /* address of its last access */
-	uint64_t stride;             /* distance of its last two accesses */
-	uint64_t distance;           /* from the access of any site before its last one */
+	uint64_t last; /* address of its last access */
+	union {
+		struct {
+			uint64_t stride;   /* distance of its last two accesses */
+			uint64_t distance; /* from the access of any site before its last one */
+		};
+		uint64_t steps[2]; /* both, for one vector */
+	};
 	struct cray_pack_site *next; /* the site that followed it the last time */
+	uint64_t pc;
 	uint32_t how;
 	uint32_t number;
 	uint32_t symbol; /* bytes of its symbol, and from bit 16 on their number - 1 */
