@@ -32,12 +32,24 @@ struct cray_zstd {
 #define CRAY_MAKER_ROOM \
 	(CRAY_PACK_PLAIN_MAX + (CRAY_PACK_PLAIN_MAX >> 7) + 1024u) /* zstd's bound */
 
+/*
+ * A block is compressed in parts, a frame each, because their bytes have different frequencies:
+ * symbols and sites; addresses relative to the site; all other streams.
+ */
+#define CRAY_MAKER_PARTS 3u
+
+/* What the last try of a part showed; see cray_maker_press(). */
+struct cray_maker_part {
+	bool random;    /* it has few repetitions */
+	bool is_coding; /* a search for repetitions saves next to nothing */
+};
+
 struct cray_maker {
 	struct cray_zstd zstd;
 	int level;     /* 0: no compression */
 	bool hurry;    /* the finished block shall take little time */
-	bool random;   /* the last block that was tried has few repetitions */
-	uint32_t turn; /* of hurried blocks, until the next one is tried */
+	uint32_t turn; /* of blocks, until the next one is tried */
+	struct cray_maker_part parts[CRAY_MAKER_PARTS];
 	uint8_t codec; /* of `stored` */
 	struct cray_block head;
 	size_t plain_size, stored_size;
