@@ -7,52 +7,15 @@
  */
 #include "memory/format/block_unpack.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_SITE UINT32_MAX
+#include "memory/format/unpack_stream.h"
 
-static bool unpack_set_error(struct unpack *u, const char *what)
+bool unpack_set_error(struct unpack *u, const char *what)
 {
 	u->fault = what;
 	return false;
-}
-
-/* At most 10 bytes; excess bits are cut. */
-static bool unpack_varint(struct unpack_stream *s, uint64_t *out)
-{
-	uint64_t v = 0;
-	unsigned shift;
-
-	for (shift = 0; shift < 70 && s->at < s->end; shift += 7) {
-		uint8_t byte = *s->at++;
-
-		v |= (uint64_t)(byte & 0x7f) << (shift < 64 ? shift : 63);
-		if (byte < 0x80) {
-			*out = v;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool unpack_svarint(struct unpack_stream *s, uint64_t *out)
-{
-	uint64_t v;
-
-	if (!unpack_varint(s, &v))
-		return false;
-	*out = v >> 1 ^ (0 - (v & 1));
-	return true;
-}
-
-static bool unpack_byte(struct unpack_stream *s, uint8_t *out)
-{
-	if (s->at == s->end)
-		return false;
-	*out = *s->at++;
-	return true;
 }
 
 static struct unpack_stream unpack_cut(const uint8_t **at, uint32_t size)
@@ -90,7 +53,9 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 	u->nr_symbols = u->nr_sites = u->nr_records = u->nr_accesses = 0;
 	u->lost = u->left_out = 0;
 	u->names.nr = u->coroutines.nr = u->calls.nr = 0;
-	u->here = NO_SITE;
+	u->here = NULL;
+	if (u->fast)
+		u->fast->is_begun = false;
 	u->before = u->event_pc = u->event_address = u->heap_pc = u->heap_address = 0;
 	u->head = *head;
 	u->order = head->order_first;
@@ -106,7 +71,6 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 		return unpack_set_error(u, "streams that are not as long as the block");
 	if (head->nr_records > CRAY_RECORDS_MAX)
 		return unpack_set_error(u, "more records than a block can have");
-	u->words = size >= 8 ? at + size - 8 : NULL;
 	u->nr_symbols = s.nr_symbols;
 	u->symbols = unpack_cut(&at, s.symbols);
 	u->sites = unpack_cut(&at, s.sites);
@@ -119,6 +83,7 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 void unpack_release(struct unpack *u)
 {
 	free(u->site);
+	free(u->fast);
 	free(u->names.name);
 	free(u->coroutines.name);
 	free(u->calls.call);
@@ -153,18 +118,17 @@ static struct unpack_site *new_site(struct unpack *u)
 	site->size = how[1];
 	site->attr = how[2];
 	site->last = site->stride = site->distance = 0;
-	site->next = u->nr_sites++;
+	site->next = site;
+	u->nr_sites++;
 	return site;
 }
 
-static struct unpack_site *unpack_site_of(struct unpack *u, uint64_t who)
+struct unpack_site *unpack_site_of(struct unpack *u, uint64_t who)
 {
 	if (who == CRAY_NEXT) {
-		if (u->here == NO_SITE) {
+		if (!u->here)
 			unpack_set_error(u, "a site after none");
-			return NULL;
-		}
-		return &u->site[u->site[u->here].next];
+		return u->here ? u->here->next : NULL;
 	}
 	if (who - CRAY_SITE < u->nr_sites)
 		return &u->site[who - CRAY_SITE];
@@ -199,9 +163,9 @@ static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
 		address = u->before + delta;
 		break;
 	}
-	if (u->here != NO_SITE)
-		u->site[u->here].next = (uint32_t)(site - u->site);
-	u->here = (uint32_t)(site - u->site);
+	if (u->here)
+		u->here->next = site;
+	u->here = site;
 	site->stride = address - site->last;
 	site->distance = address - u->before;
 	site->last = u->before = address;
@@ -415,8 +379,7 @@ static bool exit_event(struct unpack *u, struct unpack_stream *body, struct mem_
 	       unpack_set_error(u, "an exit without its count");
 }
 
-/* Decode the next event.  *@is_record: the event is a record in *@out.  False: a fault. */
-static bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_record)
+bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_record)
 {
 	struct unpack_stream body;
 	uint64_t size;
@@ -465,191 +428,13 @@ static bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_reco
 	return true; /* unknown event of a later version */
 }
 
-/* ---- many accesses at once ------------------------------------------------ */
-
-/*
- * Decode a varint of at most 8 bytes with word operations.  The stream must have 8 bytes.
- * Returns the bytes used; 0: longer than 8.
- */
-static inline unsigned varint_word(const uint8_t *at, uint64_t *out)
-{
-	uint64_t x, stop;
-
-	memcpy(&x, at, sizeof(x));
-	x = le64toh(x);
-	stop = ~x & UINT64_C(0x8080808080808080);
-	if (!stop)
-		return 0;
-	x &= stop ^ (stop - 1);
-	x &= UINT64_C(0x7f7f7f7f7f7f7f7f);
-	x = (x & UINT64_C(0x007f007f007f007f)) | (x & UINT64_C(0x7f007f007f007f00)) >> 1;
-	x = (x & UINT64_C(0x00003fff00003fff)) | (x & UINT64_C(0x3fff00003fff0000)) >> 2;
-	*out = (x & UINT64_C(0x0fffffff)) | (x & UINT64_C(0x0fffffff00000000)) >> 4;
-	return (unsigned)__builtin_ctzll(stop) / 8 + 1;
-}
-
-/* Read the next symbol without consuming it.  False: there is none, or it is an event. */
-static inline bool peek_access(struct unpack_stream *symbols, uint64_t *v)
-{
-	if (symbols->at < symbols->end && *symbols->at < 0x80)
-		*v = *symbols->at++;
-	else if (!unpack_varint(symbols, v))
-		return false;
-	return *v >> 2 != CRAY_EVENT;
-}
-
-/* The site that a symbol names; NULL: a fault. */
-static inline struct unpack_site *run_site(struct unpack *u, uint64_t who, struct unpack_site *here)
-{
-	if (who == CRAY_NEXT) {
-		if (!here)
-			unpack_set_error(u, "a site after none");
-		return here ? &u->site[here->next] : NULL;
-	}
-	if (who >= CRAY_SITE && who - CRAY_SITE < u->nr_sites)
-		return &u->site[who - CRAY_SITE];
-	return unpack_site_of(u, who);
-}
-
-/* Read the distance of an access that is not predicted. */
-static inline bool run_delta(struct unpack *u, struct unpack_stream *s, uint64_t *delta)
-{
-	uint64_t v;
-	unsigned took = s->end - s->at >= 8 ? varint_word(s->at, &v) : 0;
-
-	if (took) {
-		s->at += took;
-		*delta = v >> 1 ^ (0 - (v & 1));
-		return true;
-	}
-	return unpack_svarint(s, delta) || unpack_set_error(u, "too few addresses");
-}
-
-/* What a run changes at every access, in local variables: the output may alias *@u. */
-struct unpacking {
-	struct unpack_stream symbols, deltas[2]; /* own, near */
-	struct unpack_site *here;                /* NULL: none yet */
-	uint64_t before;
-};
-
-static inline void run_set_access(struct unpacking *g, struct unpack_site *site, uint64_t address,
-				  struct mem_access *out)
-{
-	g->here = site;
-	site->stride = address - site->last;
-	site->distance = address - g->before;
-	site->last = g->before = address;
-	out->address = address;
-	out->pc = site->pc;
-	memcpy(&out->size, &site->size, 4);
-}
-
-/* Decode one access, whatever its coding.  False: it is none, or a fault. */
-static bool run_access(struct unpack *u, struct unpacking *g, struct mem_access *out)
-{
-	struct unpack_stream symbols = g->symbols;
-	struct unpack_site *site;
-	uint64_t v, base, delta;
-
-	if (!peek_access(&symbols, &v))
-		return false;
-	site = run_site(u, v >> 2, g->here);
-	if (!site)
-		return false;
-	base = v & 1 ? g->before : site->last;
-	delta = v & 1 ? site->distance : site->stride;
-	if (v & 2 && !run_delta(u, &g->deltas[v & 1], &delta))
-		return false;
-	if (g->here)
-		g->here->next = (uint32_t)(site - u->site);
-	g->symbols = symbols;
-	run_set_access(g, site, base + delta, out);
-	return true;
-}
-
-/*
- * Decode accesses with symbols of one byte and known sites, up to the first that is not so.  What
- * follows in the program's control flow is hard to predict, so neither the site nor the base of the
- * address is a branch.  @erratic: whether the address is predicted is not a branch either, for
- * twice the instructions.
- */
-static inline __attribute__((always_inline)) uint32_t
-run_common(const struct unpack *u, struct unpacking *g, struct mem_access *out, uint32_t max,
-	   const bool erratic, uint32_t *coded)
-{
-	struct unpacking l = *g;
-	uint32_t nr, nr_coded = 0;
-
-	for (nr = 0; nr < max && l.symbols.at < l.symbols.end; nr++) {
-		uint32_t symbol = *l.symbols.at, is_next = 0 - (uint32_t)(symbol >> 2 == CRAY_NEXT);
-		uint32_t index = (l.here->next & is_next) | ((symbol / 4 - CRAY_SITE) & ~is_next);
-		struct unpack_stream *s = &l.deltas[symbol & 1];
-		struct unpack_site *site = &u->site[index];
-		uint64_t v = 0, delta, own = (uint64_t)(symbol & 1) - 1, is_coded;
-
-		if (symbol >= 0x80 || index >= u->nr_sites) /* the index of an event is too high */
-			break;
-		delta = (site->stride & own) | (site->distance & ~own);
-		if (erratic || symbol & 2) {
-			unsigned took = s->at <= u->words ? varint_word(s->at, &v) : 0;
-
-			is_coded = 0 - (uint64_t)(symbol >> 1 & 1);
-			if (!took || (size_t)(s->end - s->at) < (took & is_coded))
-				break;
-			s->at += took & is_coded;
-			delta = ((v >> 1 ^ (0 - (v & 1))) & is_coded) | (delta & ~is_coded);
-		}
-		nr_coded += symbol >> 1 & 1;
-		l.symbols.at++;
-		l.here->next = index;
-		run_set_access(&l, site, ((site->last & own) | (l.before & ~own)) + delta,
-			       &out[nr]);
-	}
-	*g = l;
-	*coded += nr_coded;
-	return nr;
-}
-
-uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
-{
-	struct unpacking g = { .symbols = u->symbols,
-			       .deltas = { u->own, u->near },
-			       .here = u->here == NO_SITE ? NULL : &u->site[u->here],
-			       .before = u->before };
-	uint32_t nr = 0, coded = 0;
-
-	if (u->fault)
-		return 0;
-	if (max > u->nr_symbols)
-		max = u->nr_symbols;
-	while (nr < max) {
-		if (g.here && u->erratic)
-			nr += run_common(u, &g, out + nr, max - nr, true, &coded);
-		else if (g.here)
-			nr += run_common(u, &g, out + nr, max - nr, false, &coded);
-		if (nr == max || !run_access(u, &g, &out[nr]))
-			break;
-		nr++;
-	}
-	u->erratic = coded > nr / 16 && coded < nr - nr / 16;
-	u->symbols = g.symbols;
-	u->own = g.deltas[0];
-	u->near = g.deltas[1];
-	u->before = g.before;
-	u->here = g.here ? (uint32_t)(g.here - u->site) : NO_SITE;
-	u->nr_symbols -= nr;
-	u->nr_records += nr;
-	u->nr_accesses += nr;
-	return nr;
-}
-
 bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns)
 {
 	struct unpack_stream s = u->symbols;
 	uint64_t v, size, order, time;
 	uint8_t code;
 
-	if (u->fault || !u->nr_symbols || peek_access(&s, &v) || s.at == u->symbols.at)
+	if (u->fault || !u->nr_symbols || unpack_peek_access(&s, &v) || s.at == u->symbols.at)
 		return false;
 	s = u->events;
 	if (!unpack_byte(&s, &code) || code != CRAY_EV_STAMP || !unpack_varint(&s, &size) ||
@@ -662,12 +447,19 @@ bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns)
 
 /* ---- the block ----------------------------------------------------------- */
 
+/* True if addresses were decoded ahead and not used. */
+static bool unpack_has_rest(const struct unpack_fast *f)
+{
+	return f && f->is_begun && (f->own.at < f->own.nr || f->near.at < f->near.nr);
+}
+
 static bool block_end(struct unpack *u)
 {
 	const struct cray_block *h = &u->head;
 
 	if (u->symbols.at != u->symbols.end || u->sites.at != u->sites.end ||
-	    u->own.at != u->own.end || u->near.at != u->near.end || u->events.at != u->events.end)
+	    u->own.at != u->own.end || u->near.at != u->near.end || u->events.at != u->events.end ||
+	    unpack_has_rest(u->fast))
 		return unpack_set_error(u, "streams that are not used up at its end");
 	if (h->nr_records != u->nr_records || h->nr_accesses != u->nr_accesses)
 		return unpack_set_error(u, "another number of records than its head says");

@@ -10,12 +10,17 @@
 
 #include "memory/format/mem_record.h"
 
+/* Events that change nothing that accesses depend on: a bit per code. */
+#define UNPACK_SKIPS                                                                           \
+	(1u << CRAY_EV_CORO | 1u << CRAY_EV_ALLOC | 1u << CRAY_EV_FREE | 1u << CRAY_EV_ENTER | \
+	 1u << CRAY_EV_EXIT)
+
 /* Padded to a power of two: the address of a site is on the critical path of decoding. */
 struct unpack_site {
 	uint64_t pc, last, stride, distance;
-	uint32_t next;
+	struct unpack_site *next;
 	uint8_t size, is_write, tag, attr; /* in the order of struct mem_access */
-	uint64_t unused[3];
+	uint32_t unused[5];
 };
 
 struct unpack_name {
@@ -42,13 +47,36 @@ struct unpack_stream {
 	const uint8_t *at, *end;
 };
 
+#define UNPACK_AHEAD 1024u
+
+/* Values of a stream of addresses that are decoded and not used yet. */
+struct unpack_ahead {
+	uint32_t at, nr;
+	uint64_t value[UNPACK_AHEAD + 1];
+};
+
+/* The meaning of a symbol of one byte.  Masks are 0 or all ones. */
+struct unpack_symbol {
+	uintptr_t site, is_next; /* both 0: the symbol is an event, or names an unknown site */
+	uint64_t is_near, is_coded;
+	uint64_t step; /* values to take: of `own` in the low half, of `near` in the high half */
+};
+
+/* For unpack_run(); begun at the first call in a block. */
+struct unpack_fast {
+	bool is_begun;
+	uint32_t nr_sites; /* in the table */
+	struct unpack_ahead own, near;
+	struct unpack_symbol symbol[256];
+};
+
 struct unpack {
 	struct unpack_stream symbols, sites, own, near, events;
 	struct unpack_site *site; /* nr_sites_max elements */
 	uint32_t nr_sites, nr_sites_max, site_size;
-	const uint8_t *words; /* up to here, 8 bytes of the payload can be read at once */
-	bool erratic;         /* in recent runs, many addresses were not predicted */
-	uint32_t here;        /* UINT32_MAX: none yet */
+	struct unpack_site *here; /* NULL: none yet */
+	struct unpack_fast *fast; /* NULL: not used yet */
+	uint32_t skips;           /* events that unpack_run() skips: a bit per code; UNPACK_SKIPS */
 	uint32_t nr_symbols;
 	uint32_t nr_records, nr_accesses; /* so far */
 	uint64_t lost, left_out;          /* so far, sums of gaps */
@@ -92,5 +120,16 @@ enum unpack_step {
 enum unpack_step unpack_step(struct unpack *u, struct mem_record *out);
 
 void unpack_release(struct unpack *u);
+
+/* ---- for access_unpack.c ---------------------------------------------------- */
+
+/* Returns false. */
+bool unpack_set_error(struct unpack *u, const char *what);
+
+/* The site that a symbol names, a new one if it is; NULL: a fault. */
+struct unpack_site *unpack_site_of(struct unpack *u, uint64_t who);
+
+/* Decode the next event.  *@is_record: the event is a record in *@out.  False: a fault. */
+bool unpack_event(struct unpack *u, struct mem_record *out, bool *is_record);
 
 #endif

@@ -346,6 +346,8 @@ static bool mem_container_begin_block(struct container *c, struct lane *lane)
 	if (!walk_payload(&c->walk, &chunk, &lane->plain))
 		return false;
 	c->base.done += chunk.chunk.stored;
+	if (c->base.skips_events && c->nr_lanes == 1)
+		lane->unpack.skips = UNPACK_SKIPS;
 	if (unpack_begin(&lane->unpack, &chunk.block, c->base.facts.ordered, lane->plain.data,
 			 lane->plain.size))
 		return true;

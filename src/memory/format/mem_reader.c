@@ -199,6 +199,11 @@ void mem_reader_keep_stamps(struct mem_reader *r)
 	r->source->keeps_stamps = true;
 }
 
+void mem_reader_skip_events(struct mem_reader *r)
+{
+	r->source->skips_events = true;
+}
+
 int mem_reader_error(const struct mem_reader *r, struct err *err)
 {
 	if (r->source->err.code)

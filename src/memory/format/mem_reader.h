@@ -55,6 +55,12 @@ bool mem_reader_run(struct mem_reader *r, struct mem_run *out);
 /* From now on, mem_reader_run() keeps the order of mem_reader_next().  Call it before the first. */
 void mem_reader_keep_stamps(struct mem_reader *r);
 
+/*
+ * From now on, mem_reader_run() may leave out coroutines, allocations and calls, which makes runs
+ * longer.  The order of everything else does not change.  Call it before the first.
+ */
+void mem_reader_skip_events(struct mem_reader *r);
+
 /* 0, or the error that ended reading. */
 int mem_reader_error(const struct mem_reader *r, struct err *err);
 
@@ -106,6 +112,7 @@ struct mem_source {
 	struct err err;    /* code < 0: reading ended with this error */
 	bool keeps_stamps; /* runs are in the order of records: all accesses of a stamp in sequence
 			    */
+	bool skips_events; /* runs may leave out coroutines, allocations and calls */
 	uint64_t done, size, offset;
 };
 

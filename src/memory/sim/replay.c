@@ -237,6 +237,8 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 	struct mem_run run;
 	int ret = replay_start_telling(&g);
 
+	if (!p->each)
+		mem_reader_skip_events(r);
 	progress_start(&progress, "simulating", mem_reader_size(r));
 	while (ret == 0 && mem_reader_run(r, &run)) {
 		ret = run.record ? other_record(&g, run.record) : replay_replay_accesses(&g, &run);

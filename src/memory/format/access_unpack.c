@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * access_unpack.c - decode many accesses of a block at once.
+ *
+ * What a program does next is hard to predict, so the common case has no branch that depends on it:
+ * neither the site of an access nor the way of its address.  The values of the address streams are
+ * decoded ahead, so that the position of a value does not depend on the value before it.  A loop
+ * that repeats exactly is a sequence of zeros; its addresses are written without decoding.
+ */
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/format/block_unpack.h"
+#include "memory/format/unpack_stream.h"
+
+#define PART       64u /* accesses that are decoded without a look at the streams */
+#define STEADY     32u /* zeros that are worth the search for a loop */
+#define STEADY_MAX 16u /* sites of a loop */
+
+/* What a run changes at every access, in local variables: the output may alias the block's state.
+ */
+struct unpacking {
+	struct unpack_stream symbols;
+	struct unpack_site *here; /* NULL: none yet */
+	uint64_t before;
+	uint32_t left; /* symbols */
+};
+
+/* ---- addresses ahead --------------------------------------------------------- */
+
+static inline uint64_t unpack_zigzag(uint64_t v)
+{
+	return v >> 1 ^ (0 - (v & 1));
+}
+
+/* Decode a varint of at most 8 bytes from a word.  Returns the bytes used; 0: longer than 8. */
+static inline unsigned varint_word(uint64_t x, uint64_t *out)
+{
+	uint64_t stop = ~x & UINT64_C(0x8080808080808080);
+
+	if (!stop)
+		return 0;
+	x &= stop ^ (stop - 1);
+	x &= UINT64_C(0x7f7f7f7f7f7f7f7f);
+	x = (x & UINT64_C(0x007f007f007f007f)) | (x & UINT64_C(0x7f007f007f007f00)) >> 1;
+	x = (x & UINT64_C(0x00003fff00003fff)) | (x & UINT64_C(0x3fff00003fff0000)) >> 2;
+	*out = (x & UINT64_C(0x0fffffff)) | (x & UINT64_C(0x0fffffff00000000)) >> 4;
+	return (unsigned)__builtin_ctzll(stop) / 8 + 1;
+}
+
+/* Decode values from the 8 bytes @x: 8 of one byte each, or one.  Returns the bytes used. */
+static inline unsigned ahead_word(uint64_t x, uint64_t *out, uint32_t *nr)
+{
+	unsigned took, i;
+	uint64_t v;
+
+	if (!(x & UINT64_C(0x8080808080808080))) {
+		for (i = 0; i < 8; i++)
+			out[i] = unpack_zigzag(x >> 8 * i & 0xff);
+		*nr += 8;
+		return 8;
+	}
+	took = varint_word(x, &v);
+	if (took)
+		out[0] = unpack_zigzag(v);
+	*nr += took != 0;
+	return took;
+}
+
+/* Decode up to UNPACK_AHEAD values, or up to the first that is not complete. */
+static void ahead_fill(struct unpack_ahead *a, struct unpack_stream *s)
+{
+	struct unpack_stream l = *s; /* local: the values may alias it */
+	uint32_t nr = a->nr - a->at;
+	uint64_t x;
+
+	memmove(a->value, a->value + a->at, nr * sizeof(*a->value));
+	a->at = 0;
+	while (nr <= UNPACK_AHEAD - 8) {
+		unsigned took = 0;
+
+		if (l.end - l.at >= 8) {
+			memcpy(&x, l.at, sizeof(x));
+			took = ahead_word(le64toh(x), &a->value[nr], &nr);
+			l.at += took;
+		}
+		if (took)
+			continue;
+		s->at = l.at;
+		if (!unpack_svarint(&l, &a->value[nr]))
+			break;
+		nr++;
+	}
+	if (nr > UNPACK_AHEAD - 8)
+		s->at = l.at;
+	a->nr = nr;
+}
+
+/* Returns true if @nr values are ahead. */
+static inline bool ahead_has(struct unpack_ahead *a, struct unpack_stream *s, uint32_t nr)
+{
+	if (a->nr - a->at < nr && s->at < s->end)
+		ahead_fill(a, s);
+	return a->nr - a->at >= nr;
+}
+
+/* The next value.  False: a fault. */
+static bool ahead_take(struct unpack *u, struct unpack_ahead *a, struct unpack_stream *s,
+		       uint64_t *delta)
+{
+	if (a->at == a->nr)
+		return unpack_svarint(s, delta) || unpack_set_error(u, "too few addresses");
+	*delta = a->value[a->at++];
+	return true;
+}
+
+/* ---- accesses ---------------------------------------------------------------- */
+
+static inline void run_set_access(struct unpacking *g, struct unpack_site *site, uint64_t address,
+				  struct mem_access *out)
+{
+	g->here = site;
+	site->stride = address - site->last;
+	site->distance = address - g->before;
+	site->last = g->before = address;
+	out->address = address;
+	out->pc = site->pc;
+	memcpy(&out->size, &site->size, 4);
+}
+
+/* The site that a symbol names; NULL: a fault. */
+static inline struct unpack_site *run_site(struct unpack *u, uint64_t who, struct unpack_site *here)
+{
+	if (who != CRAY_NEXT)
+		return unpack_site_of(u, who);
+	if (!here)
+		unpack_set_error(u, "a site after none");
+	return here ? here->next : NULL;
+}
+
+/* Decode one access, whatever its coding.  False: it is none, or a fault. */
+static bool run_access(struct unpack *u, struct unpacking *g, struct mem_access *out)
+{
+	struct unpack_stream symbols = g->symbols;
+	struct unpack_site *site;
+	uint64_t v, base, delta;
+
+	if (!unpack_peek_access(&symbols, &v))
+		return false;
+	site = run_site(u, v >> 2, g->here);
+	if (!site)
+		return false;
+	base = v & 1 ? g->before : site->last;
+	delta = v & 1 ? site->distance : site->stride;
+	if (v & 2 && !ahead_take(u, v & 1 ? &u->fast->near : &u->fast->own,
+				 v & 1 ? &u->near : &u->own, &delta))
+		return false;
+	if (g->here)
+		g->here->next = site;
+	g->symbols = symbols;
+	g->left--;
+	run_set_access(g, site, base + delta, out);
+	return true;
+}
+
+static inline uint64_t run_choose(uint64_t mask, uint64_t yes, uint64_t no)
+{
+	return ((yes ^ no) & mask) ^ no;
+}
+
+/*
+ * Decode accesses with symbols of one byte and known sites, up to the first that is not so.
+ * @enough: there is a value ahead for each.
+ */
+static inline __attribute__((always_inline)) uint32_t run_common(struct unpack_fast *f,
+								 struct unpacking *g,
+								 struct mem_access *out,
+								 uint32_t max, const bool enough)
+{
+	const struct unpack_symbol *symbols = f->symbol, *e;
+	uint64_t at = f->own.at | (uint64_t)f->near.at << 32, next, before = g->before;
+	struct unpack_site *here = g->here, *site;
+	uint32_t nr;
+
+	for (nr = 0; nr < max; nr++, out++) {
+		uint32_t symbol = g->symbols.at[nr];
+		uint64_t value, address, last;
+
+		e = &symbols[symbol];
+		next = at + e->step;
+		site = (struct unpack_site *)(((uintptr_t)here->next & e->is_next) | e->site);
+		if (!site || (!enough && ((uint32_t)next > f->own.nr || next >> 32 > f->near.nr)))
+			break;
+		value = run_choose(e->is_near, f->near.value[at >> 32], f->own.value[(uint32_t)at]);
+		value = run_choose(e->is_coded, value, (&site->stride)[symbol & 1]);
+		last = site->last;
+		address = run_choose(e->is_near, before, last) + value;
+		here->next = site;
+		site->stride = address - last;
+		site->distance = address - before;
+		site->last = address;
+		out->address = address;
+		out->pc = site->pc;
+		memcpy(&out->size, &site->size, 4);
+		before = address;
+		here = site;
+		at = next;
+	}
+	f->own.at = (uint32_t)at;
+	f->near.at = (uint32_t)(at >> 32);
+	g->here = here;
+	g->before = before;
+	g->symbols.at += nr;
+	g->left -= nr;
+	return nr;
+}
+
+/* ---- loops ------------------------------------------------------------------- */
+
+/* The number of zeros that are next, up to @max. */
+static uint32_t steady_symbols(const struct unpacking *g, uint32_t max)
+{
+	const uint8_t *at = g->symbols.at;
+	uint32_t nr = 0;
+	uint64_t x;
+
+	for (; nr + 8 <= max; nr += 8) {
+		memcpy(&x, at + nr, sizeof(x));
+		if (x)
+			return nr;
+	}
+	return nr;
+}
+
+/* The sites of the loop that begins after @here.  Returns their number; 0: too many. */
+static uint32_t steady_sites(const struct unpack_site *here, struct unpack_site **sites)
+{
+	struct unpack_site *site = here->next;
+	uint32_t nr = 0;
+
+	do {
+		sites[nr++] = site;
+		site = site->next;
+	} while (site != sites[0] && nr < STEADY_MAX);
+	return site == sites[0] ? nr : 0;
+}
+
+/* Each site continues with its stride, in turn: symbol 0, @nr times. */
+static uint32_t run_steady(struct unpacking *g, struct mem_access *out, uint32_t nr)
+{
+	struct unpack_site *sites[STEADY_MAX], *site;
+	uint32_t period = steady_sites(g->here, sites), i, k;
+
+	nr -= period ? nr % period : nr;
+	for (k = 0; nr && k < period; k++) {
+		const struct unpack_site copy = *sites[k];
+		uint64_t address = copy.last;
+
+		for (i = k; i < nr; i += period) {
+			address += copy.stride;
+			out[i].address = address;
+			out[i].pc = copy.pc;
+			memcpy(&out[i].size, &copy.size, 4);
+		}
+		sites[k]->last = address;
+	}
+	for (i = nr - period; i < nr; i++) {
+		site = sites[i - (nr - period)];
+		site->distance = out[i].address - (i ? out[i - 1].address : g->before);
+	}
+	if (nr) {
+		g->here = sites[period - 1];
+		g->before = out[nr - 1].address;
+	}
+	g->symbols.at += nr;
+	g->left -= nr;
+	return nr;
+}
+
+/* ---- runs -------------------------------------------------------------------- */
+
+/* Decode up to @max accesses of the common kinds; there is a site already. */
+static uint32_t run_part(struct unpack *u, struct unpacking *g, struct mem_access *out,
+			 uint32_t max)
+{
+	size_t bytes = (size_t)(g->symbols.end - g->symbols.at);
+	uint32_t nr = max < bytes ? max : (uint32_t)bytes, zeros = steady_symbols(g, nr);
+
+	if (zeros >= STEADY) {
+		zeros = run_steady(g, out, zeros);
+		if (zeros)
+			return zeros;
+	}
+	nr = nr < PART ? nr : PART;
+	if (ahead_has(&u->fast->own, &u->own, nr) & ahead_has(&u->fast->near, &u->near, nr))
+		return run_common(u->fast, g, out, nr, true);
+	return run_common(u->fast, g, out, nr, false);
+}
+
+/* Pass over the next symbol if it is an event to skip.  False: it is not, or a fault. */
+static bool run_skip(struct unpack *u, struct unpacking *g)
+{
+	struct mem_record record;
+	bool is_record;
+
+	if (g->symbols.at == g->symbols.end || *g->symbols.at >> 2 != CRAY_EVENT ||
+	    u->events.at == u->events.end || *u->events.at > 31 ||
+	    !(u->skips & 1u << *u->events.at))
+		return false;
+	g->symbols.at++;
+	g->left--;
+	return unpack_event(u, &record, &is_record);
+}
+
+/* The symbols that name @site.  Symbols of more than one byte are not in the table. */
+static void fast_name_site(struct unpack_fast *f, struct unpack_site *site, uint32_t number)
+{
+	uint32_t symbol = 4 * (CRAY_SITE + number), way;
+
+	for (way = 0; way < 4 && symbol < 0x80; way++)
+		f->symbol[symbol + way].site = (uintptr_t)site;
+	f->nr_sites = number + 1;
+}
+
+/* At the first run of a block, or if there are new sites. */
+static bool unpack_begin_fast(struct unpack *u)
+{
+	struct unpack_fast *f = u->fast;
+	uint32_t i;
+
+	if (!f)
+		f = u->fast = calloc(1, sizeof(*f));
+	if (!f)
+		return unpack_set_error(u, "no memory for its symbols");
+	if (f->is_begun)
+		return true;
+	memset(f->symbol, 0, sizeof(f->symbol));
+	for (i = 0; i < 0x80; i++)
+		f->symbol[i] = (struct unpack_symbol){
+			.is_next = i >> 2 == CRAY_NEXT ? UINTPTR_MAX : 0,
+			.is_near = 0 - (uint64_t)(i & 1),
+			.is_coded = 0 - (uint64_t)(i >> 1 & 1),
+			.step = (i & 3) == CRAY_OWN    ? 1
+				: (i & 3) == CRAY_NEAR ? UINT64_C(1) << 32
+						       : 0,
+		};
+	f->own.at = f->own.nr = f->near.at = f->near.nr = f->nr_sites = 0;
+	return f->is_begun = true;
+}
+
+uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
+{
+	struct unpacking g = {
+		.symbols = u->symbols, .here = u->here, .before = u->before, .left = u->nr_symbols
+	};
+	uint32_t nr = 0, was;
+
+	if (u->fault || !unpack_begin_fast(u))
+		return 0;
+	while (nr < max && g.left) {
+		was = nr;
+		while (u->fast->nr_sites < u->nr_sites)
+			fast_name_site(u->fast, &u->site[u->fast->nr_sites], u->fast->nr_sites);
+		if (g.here)
+			nr += run_part(u, &g, out + nr, max - nr < g.left ? max - nr : g.left);
+		if (nr > was)
+			continue;
+		if (run_access(u, &g, &out[nr]))
+			nr++;
+		else if (u->fault || !run_skip(u, &g))
+			break;
+	}
+	u->symbols = g.symbols;
+	u->before = g.before;
+	u->here = g.here;
+	u->nr_symbols = g.left;
+	u->nr_records += nr;
+	u->nr_accesses += nr;
+	return nr;
+}
