@@ -6,6 +6,10 @@
  * line, and one shift of the slots up to it both moves the line to the front and, after a miss,
  * inserts it: the last slot is the victim.  lru_run_code.h has the algorithm; a file per
  * instruction set has its vectors.  All of them change the same slots in the same way.
+ *
+ * No level depends on what a later level holds.  So all accesses go through the first level, which
+ * makes a list of requests (lines that it misses, lines to write back) in their order; then all
+ * requests go through the second level, and so on.
  */
 #ifndef MEMORY_SIM_LRU_RUN_H
 #define MEMORY_SIM_LRU_RUN_H
@@ -21,12 +25,22 @@
 #define USE_MISS       UINT64_C(2)
 #define USE_CLASS(use) ((use) >> 2 & 3) /* of a miss, after its classification */
 
+/*
+ * Bits of a request, beside the address of its line: USE_WRITE, or this: a dirty line to write
+ * back.  A level passes on what it is asked for and a victim of its own for each lookup.
+ */
+#define LRU_WRITE_BACK      UINT64_C(2)
+#define LRU_REQUESTS(level) ((size_t)LRU_USES * ((level) + 1) + 2) /* the last are scratch */
+
 struct lru_run {
 	/* Input. */
 	struct cache *path[SIM_LEVELS_MAX];
 	uint32_t nr_levels;
-	bool ahead; /* prefetch the sets of the second level */
 	bool notes; /* note uses; not those of the line that was used last */
+
+	/* Requests to each level but the first, and to memory: LRU_REQUESTS(level) each. */
+	uint64_t *requests[SIM_LEVELS_MAX + 1];
+	uint32_t nr_requests[SIM_LEVELS_MAX + 1];
 
 	/* The uses of each level in their order, if noted. */
 	uint64_t *uses[SIM_LEVELS_MAX];
@@ -36,9 +50,9 @@ struct lru_run {
 
 	/* Counts of this call; index of [2]: SIM_READS, SIM_WRITES. */
 	uint64_t accesses[2], lines[2], bytes, straddles, empty;
-	uint64_t hits[SIM_LEVELS_MAX][2], misses[SIM_LEVELS_MAX][2]; /* no hits of level 0 */
+	uint64_t lookups[SIM_LEVELS_MAX + 1][2]; /* but not [0]; the last: in memory */
 	uint64_t evictions[SIM_LEVELS_MAX], write_backs[SIM_LEVELS_MAX];
-	uint64_t memory_reads, memory_writes;
+	uint64_t memory_writes;
 };
 
 struct lru_path {

@@ -16,7 +16,7 @@
  */
 #include "memory/sim/lru_run.h"
 
-#define LRU_AHEAD    16 /* accesses: distance at which the second level's set is prefetched */
+#define LRU_AHEAD    12 /* requests: distance at which a set is prefetched */
 #define LRU_NEVER(x) __builtin_expect(!!(x), 0)
 #define LRU_INLINE   static inline __attribute__((always_inline))
 
@@ -82,7 +82,44 @@ LRU_INLINE bool lru_use_set(uint64_t *set, uint32_t ways, uint64_t value, uint64
 	return lru_use_slots(set, ways, value, victim);
 }
 
-/* ---- a level --------------------------------------------------------------- */
+/* ---- requests to the next level ---------------------------------------------- */
+
+/* Local variables for the requests to a level: where the next one is stored. */
+struct lru_asked {
+	uint64_t *next;
+	uint64_t evictions, write_backs;
+};
+
+/*
+ * If @missed is 1: ask the next level for @request, then write @victim back if it is dirty.  No
+ * branch depends on it: whether an access misses is hard to predict.
+ */
+LRU_INLINE void lru_ask(struct lru_asked *a, uint64_t missed, uint64_t request, uint64_t victim,
+			uint32_t shift)
+{
+	uint64_t dirty = missed & victim & SLOT_DIRTY;
+
+	*a->next = request;
+	a->next += missed;
+	a->evictions += missed & (victim != 0);
+	*a->next = SLOT_LINE(victim) << shift | LRU_WRITE_BACK;
+	a->next += dirty;
+	a->write_backs += dirty;
+}
+
+LRU_INLINE void lru_end_asking(struct lru_run *x, uint32_t k, const struct lru_asked *a)
+{
+	x->nr_requests[k + 1] = (uint32_t)(a->next - x->requests[k + 1]);
+	x->evictions[k] += a->evictions;
+	x->write_backs[k] += a->write_backs;
+}
+
+LRU_INLINE void lru_note(struct lru_run *x, uint32_t k, uint64_t line, uint64_t bits)
+{
+	x->uses[k][x->nr_uses[k]++] = SLOT_OF(line) | bits;
+}
+
+/* ---- levels after the first -------------------------------------------------- */
 
 /* Look up, and insert after a miss: then *@victim is the slot that was evicted, or 0. */
 LRU_INLINE bool lru_use_level(struct cache *c, uint64_t line, uint64_t *victim)
@@ -99,179 +136,199 @@ LRU_INLINE bool lru_use_level(struct cache *c, uint64_t line, uint64_t *victim)
 	return slot;
 }
 
-/* A line that was evicted from level @k. */
-static void lru_evict(struct lru_run *x, uint32_t k, uint64_t value)
+/* A dirty line comes from a level above: if this level does not hold it, the next one gets it. */
+static uint64_t *lru_write_back(const struct cache *c, uint64_t request, uint64_t *next)
 {
-	uint64_t line = SLOT_LINE(value) << x->path[k]->shift;
+	uint64_t *slot = cache_find(c, request >> c->shift);
 
-	x->evictions[k]++;
-	if (!(value & SLOT_DIRTY))
-		return;
-	x->write_backs[k]++;
-	for (k++; k < x->nr_levels; k++) {
-		uint64_t *slot = cache_find(x->path[k], line >> x->path[k]->shift);
+	if (slot)
+		*slot |= SLOT_DIRTY;
+	else
+		*next++ = request;
+	return next;
+}
 
-		if (slot) {
-			*slot |= SLOT_DIRTY;
-			return;
+LRU_INLINE void lru_fetch_set(const struct cache *c, uint64_t request, const uint32_t ways)
+{
+	const uint64_t *set = c->slots + ((request >> c->shift) & c->mask) * ways;
+
+	__builtin_prefetch(set, 1);
+	if (ways > 8)
+		__builtin_prefetch(set + 8, 1);
+}
+
+/* @ways: 0: any cache; else an LRU cache of that many, and a number of sets that is a power of 2.
+ */
+LRU_INLINE void lru_run_level(struct lru_run *x, uint32_t k, const uint32_t ways)
+{
+	struct cache *c = x->path[k];
+	const uint64_t *requests = x->requests[k];
+	struct lru_asked asked = { x->requests[k + 1], 0, 0 };
+	uint64_t lookups = 0, writes = 0, mask = c->mask;
+	uint64_t *slots = c->slots;
+	uint32_t i, nr = x->nr_requests[k], shift = c->shift;
+
+	for (i = 0; i < nr; i++) {
+		uint64_t request = requests[i], line = request >> shift, victim = 0, missed;
+
+		if (ways)
+			lru_fetch_set(c, requests[i + LRU_AHEAD < nr ? i + LRU_AHEAD : i], ways);
+		if (request & LRU_WRITE_BACK) {
+			asked.next = lru_write_back(c, request, asked.next);
+			continue;
 		}
+		if (ways)
+			missed = !lru_use_set(slots + (line & mask) * ways, ways, SLOT_OF(line),
+					      &victim);
+		else
+			missed = !lru_use_level(c, line, &victim);
+		lookups++;
+		writes += request & USE_WRITE;
+		if (x->notes)
+			lru_note(x, k, line, (request & USE_WRITE) | missed * USE_MISS);
+		lru_ask(&asked, missed, request, victim, shift);
 	}
-	x->memory_writes++;
+	x->lookups[k][SIM_WRITES] = writes;
+	x->lookups[k][SIM_READS] = lookups - writes;
+	lru_end_asking(x, k, &asked);
 }
 
-LRU_INLINE void lru_note(struct lru_run *x, uint32_t k, uint64_t line, uint64_t bits)
+static void lru_run_levels(struct lru_run *x)
 {
-	if (x->notes)
-		x->uses[k][x->nr_uses[k]++] = SLOT_OF(line) | bits;
-}
+	uint32_t k, i;
 
-/* The first level missed @line, and has inserted it already. */
-static void lru_miss(struct lru_run *x, uint64_t line, bool is_write, uint64_t victim)
-{
-	uint64_t victims[SIM_LEVELS_MAX], address = line << x->path[0]->shift;
-	uint32_t k;
-
-	victims[0] = victim;
-	x->misses[0][is_write]++;
 	for (k = 1; k < x->nr_levels; k++) {
-		struct cache *c = x->path[k];
-		bool hit = lru_use_level(c, address >> c->shift, &victims[k]);
+		const struct cache *c = x->path[k];
+		bool sets = !c->is_pool && c->policy == SIM_LRU && c->power_of_two;
 
-		lru_note(x, k, address >> c->shift,
-			 (is_write ? USE_WRITE : 0) | (hit ? 0 : USE_MISS));
-		if (hit) {
-			x->hits[k][is_write]++;
-			break;
-		}
-		x->misses[k][is_write]++;
+		if (sets && c->ways == 8)
+			lru_run_level(x, k, 8);
+		else if (sets && c->ways == 16)
+			lru_run_level(x, k, 16);
+		else
+			lru_run_level(x, k, 0);
 	}
-	x->memory_reads += k == x->nr_levels;
-	while (k-- > 0) {
-		if (victims[k])
-			lru_evict(x, k, victims[k]);
+	for (i = 0; i < x->nr_requests[k]; i++) {
+		uint64_t request = x->requests[k][i], is_lookup = !(request & LRU_WRITE_BACK);
+
+		x->memory_writes += !is_lookup;
+		x->lookups[k][request & USE_WRITE] += is_lookup;
 	}
 }
 
-/* ---- accesses -------------------------------------------------------------- */
+/* ---- the first level --------------------------------------------------------- */
 
-/* What the loop reads at every access. */
+/* What is looked up in the first level, and where its requests go. */
 struct lru_first {
-	uint64_t *slots;
-	uint64_t mask;
-	uint32_t ways;
-	uint8_t shift;
-	bool power_of_two;
 	struct cache *cache;
+	struct lru_asked asked;
 };
 
-LRU_INLINE void lru_use_line(struct lru_run *x, const struct lru_first *f, uint64_t line,
-			     uint64_t is_write, const bool notes, size_t index)
+/* @ways: 8, and a number of sets that is a power of two; 0: any. */
+LRU_INLINE uint64_t *lru_first_set(const struct cache *c, uint64_t line, const uint32_t ways)
 {
-	uint64_t number = f->power_of_two ? line & f->mask : line % f->cache->nr_sets;
-	uint64_t *set = f->slots + number * f->ways, want = SLOT_OF(line), front = *set, victim;
+	return ways ? c->slots + (line & c->mask) * ways : cache_set(c, line);
+}
+
+LRU_INLINE void lru_use_line(struct lru_run *x, struct lru_first *f, uint64_t line,
+			     uint64_t is_write, size_t index, const uint32_t ways, const bool notes)
+{
+	uint64_t *set = lru_first_set(f->cache, line, ways), want = SLOT_OF(line), front = *set;
+	uint64_t victim = 0, missed;
 
 	if ((front & ~SLOT_DIRTY) == want) {
-		if (is_write & ~front)
+		if (LRU_NEVER(is_write & ~front))
 			*set = front | SLOT_DIRTY;
 		if (notes &&
 		    (!x->nr_uses[0] || (x->uses[0][x->nr_uses[0] - 1] & ~SLOT_FLAGS) != want))
 			lru_note(x, 0, line, is_write);
 		return;
 	}
-	if (lru_use_set(set, f->ways, want | is_write, &victim)) {
-		if (notes)
-			lru_note(x, 0, line, is_write);
-		return;
-	}
+	missed = !lru_use_set(set, ways ? ways : f->cache->ways, want | is_write, &victim);
 	if (notes)
-		lru_note(x, 0, line, is_write | USE_MISS);
-	if (notes && x->missed)
-		x->missed[x->nr_missed++] = (uint32_t)index;
-	lru_miss(x, line, is_write, victim);
+		lru_note(x, 0, line, is_write | missed * USE_MISS);
+	if (notes && x->missed) {
+		x->missed[x->nr_missed] = (uint32_t)index;
+		x->nr_missed += (uint32_t)missed;
+	}
+	lru_ask(&f->asked, missed, line << f->cache->shift | is_write, victim, f->cache->shift);
 }
 
 /* An access of no line, or of several lines. */
-static void lru_use_lines(struct lru_run *x, const struct lru_first *f, const struct mem_access *a,
+static void lru_use_lines(struct lru_run *x, struct lru_first *f, const struct mem_access *a,
 			  size_t index)
 {
-	uint64_t line = a->address >> f->shift, last = a->address + a->size - 1;
+	uint64_t line = a->address >> f->cache->shift, last = a->address + a->size - 1;
 
+	x->accesses[a->is_write]++;
+	x->bytes += a->size;
 	if (!a->size) {
 		x->empty++;
 		return;
 	}
-	last = (last < a->address ? UINT64_MAX : last) >> f->shift;
+	last = (last < a->address ? UINT64_MAX : last) >> f->cache->shift;
 	x->straddles += last != line;
 	for (; line <= last; line++) {
 		x->lines[a->is_write]++;
-		lru_use_line(x, f, line, a->is_write, x->notes, index);
+		lru_use_line(x, f, line, a->is_write, index, 0, x->notes);
 	}
 }
 
-LRU_INLINE void lru_fetch_ahead(const struct cache *c, const struct mem_access *a)
+/* Accesses of one line each, from @from on.  Returns the first that is not so, or @nr. */
+LRU_INLINE size_t lru_run_part(struct lru_run *x, struct lru_first *first,
+			       const struct mem_access *access, size_t from, size_t nr,
+			       const uint32_t ways, const bool notes)
 {
-	const uint64_t *set = c->slots + ((a[LRU_AHEAD].address >> c->shift) & c->mask) * c->ways;
-
-	__builtin_prefetch(set);
-	if (c->ways > 8)
-		__builtin_prefetch(set + 8);
-}
-
-/* Accesses from @from to before @to; @ahead: those LRU_AHEAD after them exist. */
-LRU_INLINE void lru_run_part(struct lru_run *x, const struct lru_first f,
-			     const struct mem_access *access, size_t from, size_t to,
-			     const bool notes, const bool ahead)
-{
-	uint64_t bytes = 0, writes = 0, others = 0, other_writes = 0;
+	struct cache cache = *first->cache; /* local: the compiler knows that nothing changes it */
+	struct lru_first f = { &cache, first->asked };
+	uint64_t bytes = 0, writes = 0;
 	size_t i;
 
-	for (i = from; i < to; i++) {
+	for (i = from; i < nr; i++) {
 		const struct mem_access *a = &access[i];
-		uint64_t line = a->address >> f.shift, is_write = a->is_write, size = a->size;
+		uint64_t line = a->address >> cache.shift, is_write = a->is_write, size = a->size;
 
-		if (ahead)
-			lru_fetch_ahead(x->path[1], a);
+		if (LRU_NEVER(!size || (a->address + size - 1) >> cache.shift != line))
+			break;
 		bytes += size;
 		writes += is_write;
-		if (LRU_NEVER(!size || (a->address + size - 1) >> f.shift != line)) {
-			others++;
-			other_writes += is_write;
-			lru_use_lines(x, &f, a, i);
-			continue;
-		}
-		lru_use_line(x, &f, line, is_write, notes, i);
+		lru_use_line(x, &f, line, is_write, i, ways, notes);
 	}
+	first->asked = f.asked;
 	x->bytes += bytes;
 	x->accesses[SIM_WRITES] += writes;
-	x->accesses[SIM_READS] += to - from - writes;
-	x->lines[SIM_WRITES] += writes - other_writes;
-	x->lines[SIM_READS] += to - from - writes - (others - other_writes);
+	x->lines[SIM_WRITES] += writes;
+	x->accesses[SIM_READS] += i - from - writes;
+	x->lines[SIM_READS] += i - from - writes;
+	return i;
 }
 
-LRU_INLINE void lru_run_all(struct lru_run *x, const struct lru_first f,
-			    const struct mem_access *access, size_t nr, const bool notes)
+LRU_INLINE void lru_run_first(struct lru_run *x, const struct mem_access *access, size_t nr,
+			      const uint32_t ways, const bool notes)
 {
-	size_t ahead = x->ahead && nr > LRU_AHEAD ? nr - LRU_AHEAD : 0;
+	struct lru_first f = { x->path[0], { x->requests[1], 0, 0 } };
+	size_t i = 0;
 
-	if (ahead)
-		lru_run_part(x, f, access, 0, ahead, notes, true);
-	lru_run_part(x, f, access, ahead, nr, notes, false);
+	for (;;) {
+		i = lru_run_part(x, &f, access, i, nr, ways, notes);
+		if (i == nr)
+			break;
+		lru_use_lines(x, &f, &access[i], i);
+		i++;
+	}
+	lru_end_asking(x, 0, &f.asked);
 }
 
 static void lru_run_chunk(struct lru_run *x, const struct mem_access *access, size_t nr)
 {
-	struct cache *c = x->path[0];
-	struct lru_first f = { c->slots, c->mask, c->ways, c->shift, c->power_of_two, c };
+	const struct cache *c = x->path[0];
 
-	if (f.ways == 8 && f.power_of_two) {
-		/* Constants for the compiler: the most common first level. */
-		f.ways = 8;
-		f.power_of_two = true;
-		if (x->notes)
-			lru_run_all(x, f, access, nr, true);
-		else
-			lru_run_all(x, f, access, nr, false);
-	} else {
-		lru_run_all(x, f, access, nr, x->notes);
-	}
+	/* Constants for the compiler: the most common first level. */
+	if (c->ways == 8 && c->power_of_two && x->notes)
+		lru_run_first(x, access, nr, 8, true);
+	else if (c->ways == 8 && c->power_of_two)
+		lru_run_first(x, access, nr, 8, false);
+	else
+		lru_run_first(x, access, nr, 0, x->notes);
+	lru_run_levels(x);
 }

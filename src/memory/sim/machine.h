@@ -53,10 +53,10 @@ struct sim {
 	struct sim_totals totals;
 	struct sim_traffic traffic[SIM_LEVELS_MAX];
 	struct sim_tlb_counts tlb[SIM_TLBS_MAX];
-	bool missing;                   /* many recent accesses missed the first level */
-	const struct lru_path *path;    /* for simple machines */
-	uint64_t *uses[SIM_LEVELS_MAX]; /* LRU_USES each; NULL: not needed yet */
-	uint32_t *missed;               /* the same */
+	const struct lru_path *path;            /* for simple machines */
+	uint64_t *uses[SIM_LEVELS_MAX];         /* LRU_USES each; NULL: not needed yet */
+	uint64_t *requests[SIM_LEVELS_MAX + 1]; /* LRU_REQUESTS each; the same */
+	uint32_t *missed;                       /* the same */
 	int failed;
 };
 

@@ -78,31 +78,35 @@ static void run_add_counts(struct sim *s, struct thread *t, const struct lru_run
 	s->totals.bytes += x->bytes * weight;
 	s->totals.straddles += x->straddles * weight;
 	s->totals.empty += x->empty * weight;
-	s->totals.memory_reads += x->memory_reads * weight;
 	s->totals.memory_writes += x->memory_writes * weight;
-	for (w = 0; w < 2; w++) {
-		t->public.accesses[w] += x->accesses[w] * weight;
-		t->level[0].hits[w] += (x->lines[w] - x->misses[0][w]) * weight;
-	}
 	for (k = 0; k < s->nr_levels; k++) {
 		s->traffic[k].evictions += x->evictions[k] * weight;
 		s->traffic[k].write_backs += x->write_backs[k] * weight;
-		for (w = 0; w < 2; w++) {
-			t->level[k].hits[w] += x->hits[k][w] * weight;
-			t->level[k].misses[w] += x->misses[k][w] * weight;
+	}
+	for (w = 0; w < 2; w++) {
+		t->public.accesses[w] += x->accesses[w] * weight;
+		for (k = 0; k < s->nr_levels; k++) {
+			uint64_t lookups = k ? x->lookups[k][w] : x->lines[w];
+
+			/* What a level misses is looked up in the next one. */
+			t->level[k].hits[w] += (lookups - x->lookups[k + 1][w]) * weight;
+			t->level[k].misses[w] += x->lookups[k + 1][w] * weight;
 		}
+		s->totals.memory_reads += x->lookups[k][w] * weight;
 	}
 }
 
-/* Buffers for the uses of each level. */
-static int run_start_notes(struct sim *s)
+/* Buffers for the requests to each level, and for its uses. */
+static int run_start(struct sim *s, bool notes)
 {
 	uint32_t k;
 
-	for (k = 0; k < s->nr_levels; k++) {
-		if (!s->uses[k])
+	for (k = 0; k <= s->nr_levels; k++) {
+		if (k && !s->requests[k])
+			s->requests[k] = malloc(LRU_REQUESTS(k) * sizeof(*s->requests[k]));
+		if (notes && k < s->nr_levels && !s->uses[k])
 			s->uses[k] = malloc((size_t)LRU_USES * sizeof(*s->uses[k]));
-		if (!s->uses[k])
+		if ((k && !s->requests[k]) || (notes && k < s->nr_levels && !s->uses[k]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -112,23 +116,20 @@ static int run_start_notes(struct sim *s)
 static int run_simple(struct sim *s, struct thread *t, const struct mem_access *access, size_t nr,
 		      struct lru_run *x)
 {
-	int ret = x->notes ? run_start_notes(s) : 0;
+	int ret = run_start(s, x->notes);
 	uint32_t k;
 
 	x->nr_levels = s->nr_levels;
 	for (k = 0; k < s->nr_levels; k++) {
 		x->path[k] = t->core->path[k];
 		x->uses[k] = s->uses[k];
+		x->requests[k + 1] = s->requests[k + 1];
 	}
-	x->ahead = s->nr_levels > 1 && s->missing && !x->path[1]->is_pool &&
-		   x->path[1]->power_of_two;
 	if (ret == 0)
 		s->path->run(x, access, nr);
 	for (k = 0; ret == 0 && !s->config.no_classes && k < s->nr_levels; k++)
 		ret = run_classify(s, t, x, k);
 	run_add_counts(s, t, x);
-	/* Prefetching pays off if more than about 3 % of the accesses miss. */
-	s->missing = x->misses[0][0] + x->misses[0][1] > nr / 32;
 	return s->failed = ret;
 }
 

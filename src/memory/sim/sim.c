@@ -61,6 +61,7 @@ void sim_free(struct sim *s)
 		}
 		free(s->caches[k]);
 		free(s->uses[k]);
+		free(s->requests[k + 1]);
 	}
 	for (i = 0; i < s->nr_cores; i++) {
 		for (k = 0; k < s->config.nr_tlbs; k++) {
