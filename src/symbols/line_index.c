@@ -183,15 +183,16 @@ struct search {
 	unsigned left; /* DIEs that may still be visited */
 	const char *last;
 	struct line_found *out;
-	Dwarf_Die function;  /* the innermost that is not inlined; addr NULL: none */
-	Dwarf_Die inlined;   /* the outermost inlined into it; addr NULL: none */
-	Dwarf_Die outermost; /* the first function that was entered; addr NULL: none */
+	Dwarf_Die function; /* the innermost that is not inlined; addr NULL: none */
+	Dwarf_Die inlined;  /* the outermost inlined into it; addr NULL: none */
 };
 
-static void search_enter(struct search *s, const Dwarf_Die *die, int tag)
+/* Enter a function or block that contains the address. */
+static void search_enter(struct search *s, Dwarf_Die *die, int tag)
 {
-	if (!s->outermost.addr)
-		s->outermost = *die;
+	if (!function_tag_is_function(tag))
+		return;
+	s->out->function = line_index_name_of(die, &s->out->is_whole);
 	if (tag == DW_TAG_subprogram) {
 		s->function = *die;
 		s->inlined = (Dwarf_Die){ 0 };
@@ -200,25 +201,10 @@ static void search_enter(struct search *s, const Dwarf_Die *die, int tag)
 	}
 }
 
-static bool is_function(int tag)
-{
-	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
-}
-
-static bool is_block(int tag)
-{
-	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
-}
-
-static bool is_scope(int tag)
-{
-	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
-	       tag == DW_TAG_class_type;
-}
-
 /*
- * Find the innermost function below @parent that contains the address; true once one is found.
- * Does not use dwarf_getscopes(): its recursion depth, and so its stack use, is set by the file.
+ * Find the innermost function below @parent, which is code, that contains the address; true once
+ * one is found.  Does not use dwarf_getscopes(): its recursion depth, and so its stack use, is set
+ * by the file.
  */
 static bool search_below(struct search *s, Dwarf_Die *parent, unsigned depth)
 {
@@ -242,15 +228,13 @@ static bool search_below(struct search *s, Dwarf_Die *parent, unsigned depth)
 			return false;
 		s->last = die.addr;
 		s->left--;
-		if ((is_function(tag) || is_block(tag)) && dwarf_haspc(&die, s->addr) > 0) {
-			if (is_function(tag)) {
-				s->out->function = line_index_name_of(&die, &s->out->is_whole);
-				search_enter(s, &die, tag);
-			}
+		if ((function_tag_is_function(tag) || function_tag_is_block(tag)) &&
+		    dwarf_haspc(&die, s->addr) > 0) {
+			search_enter(s, &die, tag);
 			search_below(s, &die, depth + 1);
 			return true;
 		}
-		if (is_scope(tag) && search_below(s, &die, depth + 1))
+		if (function_tag_is_scope(tag) && search_below(s, &die, depth + 1))
 			return true;
 		if (!s->left || dwarf_siblingof(&die, &next) != 0)
 			return false;
@@ -258,27 +242,15 @@ static bool search_below(struct search *s, Dwarf_Die *parent, unsigned depth)
 	return false;
 }
 
-/* Search @unit, or only the function that was found last, if it contains the address. */
 static void search_unit(struct line_index *x, struct search *s, Dwarf_Die *unit)
 {
-	Dwarf_Die in = whole_unit(unit);
-	Dwarf_Addr low, high;
+	Dwarf_Die in = whole_unit(unit), die;
 
-	if (x->last.addr && s->addr >= x->last_low && s->addr < x->last_high) {
-		s->out->function = line_index_name_of(&x->last, &s->out->is_whole);
-		search_enter(s, &x->last, dwarf_tag(&x->last));
-		s->last = x->last.addr;
-		search_below(s, &x->last, 1);
+	if (!function_index_find(&x->functions, &in, s->addr, &die))
 		return;
-	}
-	search_below(s, &in, 0);
-	if (s->outermost.addr && dwarf_tag(&s->outermost) == DW_TAG_subprogram &&
-	    !dwarf_hasattr(&s->outermost, DW_AT_ranges) && dwarf_lowpc(&s->outermost, &low) == 0 &&
-	    dwarf_highpc(&s->outermost, &high) == 0) {
-		x->last = s->outermost;
-		x->last_low = low;
-		x->last_high = high;
-	}
+	s->last = die.addr;
+	search_enter(s, &die, dwarf_tag(&die));
+	search_below(s, &die, 1);
 }
 
 bool line_index_find(struct line_index *x, Dwfl_Module *module, uint64_t addr,
@@ -351,5 +323,6 @@ bool line_index_find_outer(struct line_index *x, Dwfl_Module *module, uint64_t a
 void line_index_release(struct line_index *x)
 {
 	free(x->spans);
+	function_index_release(&x->functions);
 	*x = (struct line_index){ 0 };
 }

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/function_index.h"
+
 struct line_span {
 	uint64_t start, end; /* addresses as in the file */
 	Dwarf_Off unit;      /* the DIE of its compilation unit */
@@ -23,12 +25,7 @@ struct line_index {
 	bool made;
 	struct line_span *spans; /* sorted by start; spans of one module do not overlap */
 	size_t nr, room;
-	/*
-	 * The function that was found last: many lookups in a row are about the same one, and
-	 * finding it goes through all DIEs of a unit before it.
-	 */
-	Dwarf_Die last;                 /* addr NULL: none */
-	Dwarf_Addr last_low, last_high; /* its code: one piece */
+	struct function_index functions;
 };
 
 struct line_found {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "symbols/symbol_spans.h"
 
 static struct module_watch *watch;
 
@@ -225,6 +226,16 @@ bool module_file_ready(struct module_file *f)
 	return f->state == MODULE_READY;
 }
 
+const char *module_file_symbol(struct module_file *f, uint64_t addr, uint64_t *offset,
+			       GElf_Sym *sym)
+{
+	if (!f->spans)
+		f->spans = calloc(1, sizeof(*f->spans));
+	if (f->spans)
+		return symbol_spans_find(f->spans, f->dwfl_module, addr, offset, sym);
+	return dwfl_module_addrinfo(f->dwfl_module, addr, offset, sym, NULL, NULL, NULL);
+}
+
 const char *module_state_words(enum module_state state)
 {
 	static const char *const words[] = {
@@ -241,6 +252,9 @@ const char *module_state_words(enum module_state state)
 
 void module_file_release(struct module_file *f)
 {
+	if (f->spans)
+		symbol_spans_release(f->spans);
+	free(f->spans);
 	if (f->dwfl)
 		dwfl_end(f->dwfl);
 	free((void *)f->module.path);

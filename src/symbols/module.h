@@ -9,6 +9,7 @@
 #ifndef SYMBOLS_MODULE_H
 #define SYMBOLS_MODULE_H
 
+#include <gelf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,6 +41,7 @@ struct module_file {
 	enum module_state state;
 	struct Dwfl *dwfl;
 	struct Dwfl_Module *dwfl_module;
+	struct symbol_spans *spans; /* for module_file_symbol(); NULL: not needed yet */
 };
 
 #define MODULE_WATCH_PATH 4096
@@ -69,6 +71,10 @@ int module_file_init(struct module_file *f, const struct symbol_module *module);
 
 /* Opens the file at the first call; true if it can be used. */
 bool module_file_ready(struct module_file *f);
+
+/* The symbol at @addr in the process, as dwfl_module_addrinfo(); @f is ready.  NULL: none. */
+const char *module_file_symbol(struct module_file *f, uint64_t addr, uint64_t *offset,
+			       GElf_Sym *sym);
 
 /*
  * The separate debug file that would be used for @f, which is ready, and can only be released after

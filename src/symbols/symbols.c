@@ -20,10 +20,15 @@ struct file {
 	bool asked, has_lines;
 };
 
+#define FOUND_MAX (1u << 20) /* answers that are kept */
+
 struct symbols {
 	struct file *files;
 	size_t nr, room;
 	struct strtab texts;
+	struct u64map by_addr; /* of any process: to 1 + index in `found` */
+	struct symbol *found;
+	size_t nr_found, room_found;
 	char problem[600];
 };
 
@@ -45,6 +50,8 @@ int symbols_add(struct symbols *s, const struct symbol_module *module)
 		s->files = files;
 		s->room = room;
 	}
+	u64map_release(&s->by_addr); /* the new module may replace another one */
+	s->nr_found = 0;
 	f = &s->files[s->nr];
 	*f = (struct file){ 0 };
 	if (module_file_init(&f->m, module) < 0)
@@ -166,10 +173,9 @@ static bool symbols_symbols_find(struct symbols *s, uint32_t pid, uint64_t addr,
 	*out = (struct symbol){ .module = f->m.module.path, .offset = addr - f->m.module.start };
 	if (!ready)
 		return true;
-	name = dwfl_module_addrinfo(f->m.dwfl_module, addr, &offset, &sym, NULL, NULL, NULL);
+	name = module_file_symbol(&f->m, addr, &offset, &sym);
 	if (behind_call && (!name || offset) && addr > f->m.module.start) {
-		name = dwfl_module_addrinfo(f->m.dwfl_module, addr - 1, &offset, &sym, NULL, NULL,
-					    NULL);
+		name = module_file_symbol(&f->m, addr - 1, &offset, &sym);
 		addr--;
 		offset += name != NULL;
 	}
@@ -198,9 +204,39 @@ bool symbols_has_process(const struct symbols *s, uint32_t pid)
 	return false;
 }
 
+/* Keep an answer, if there is memory. */
+static void symbols_keep_found(struct symbols *s, uint64_t addr, const struct symbol *found)
+{
+	if (s->nr_found == s->room_found) {
+		size_t room = s->room_found ? s->room_found * 2 : 256;
+		struct symbol *more = room <= FOUND_MAX
+					      ? reallocarray(s->found, room, sizeof(*more))
+					      : NULL;
+
+		if (!more)
+			return;
+		s->found = more;
+		s->room_found = room;
+	}
+	if (u64map_put(&s->by_addr, addr, s->nr_found + 1) == 0)
+		s->found[s->nr_found++] = *found;
+}
+
+/* The functions of call stacks are looked up again and again. */
 bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out)
 {
-	return symbols_symbols_find(s, pid, addr, false, out);
+	uint64_t known;
+
+	if (pid)
+		return symbols_symbols_find(s, pid, addr, false, out);
+	if (u64map_get(&s->by_addr, addr, &known)) {
+		*out = s->found[known - 1];
+		return true;
+	}
+	if (!symbols_symbols_find(s, 0, addr, false, out))
+		return false;
+	symbols_keep_found(s, addr, out);
+	return true;
 }
 
 bool symbols_find_resume(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out)
@@ -238,6 +274,8 @@ void symbols_free(struct symbols *s)
 		module_file_release(&s->files[i].m);
 	}
 	free(s->files);
+	free(s->found);
+	u64map_release(&s->by_addr);
 	strtab_release(&s->texts);
 	free(s);
 }

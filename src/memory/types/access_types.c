@@ -187,8 +187,7 @@ static enum callee_kind access_callee(struct access_reading *r, uint64_t target)
 		return CALLEE_OTHER;
 	}
 	if (!*known) {
-		name = dwfl_module_addrinfo(r->m->file.dwfl_module, target + r->bias, &offset, &sym,
-					    NULL, NULL, NULL);
+		name = module_file_symbol(&r->m->file, target + r->bias, &offset, &sym);
 		*known = access_callee_kind(offset ? NULL : name);
 	}
 	return (enum callee_kind) * known;

@@ -303,8 +303,7 @@ static const struct type_variable *from_symbol(struct types *t, struct types_mod
 	struct type_variable found = { 0 };
 	GElf_Off offset = 0;
 	GElf_Sym sym;
-	const char *name = dwfl_module_addrinfo(m->file.dwfl_module, address, &offset, &sym, NULL,
-						NULL, NULL);
+	const char *name = module_file_symbol(&m->file, address, &offset, &sym);
 
 	if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || offset >= sym.st_size) {
 		say_stripped(t, m);
