@@ -196,6 +196,14 @@ static int blame_each(void *context, const struct mem_record *r, const struct si
 	return out ? blame_access(q->blame, r, out) : blame_record(q->blame, r);
 }
 
+static void blame_each_alike(void *context, const struct mem_record *r, uint64_t *start,
+			     uint64_t *end)
+{
+	const struct mem_sim_options *q = context;
+
+	blame_alike(q->blame, r, start, end);
+}
+
 static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reader *r,
 		      const char *path)
 {
@@ -217,6 +225,7 @@ static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reade
 	q->facts = result.facts;
 	q->replay.each = q->blame ? blame_each : NULL;
 	q->replay.sums = true;
+	q->replay.alike = q->blame ? blame_each_alike : NULL;
 	q->replay.context = q;
 	if (replay_run(&q->replay, s, r, &err) < 0) {
 		message_error("mem sim", &err);

@@ -348,6 +348,9 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 	nr = blame_take_apart(b, r, list);
 	if (nr < 0)
 		return -ENOMEM;
+	b->has_last_place = nr == 1;
+	if (nr == 1)
+		b->last_place = list[0].place;
 	for (i = 0; i < nr; i++)
 		list[i].missed = false;
 	if (out->level[0].misses && nr)
@@ -369,6 +372,23 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 	if (nr && (out->invalidated || out->level[0].by_class[SIM_COHERENCE]))
 		return blame_note_shared(b, r, &list[0].place, out);
 	return 0;
+}
+
+/*
+ * In a block without fields all accesses of one instruction count alike.  Types by code depend on
+ * the address, and fields on the offset.
+ */
+void blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *start, uint64_t *end)
+{
+	const struct address_owner *place = &b->last_place;
+	const struct owner *owner = mem_places_owner(b->places, place->owner);
+
+	if (!b->has_last_place || owner->kind == OWNER_RECORD || !mem_places_is_plain(b->places) ||
+	    (owner->kind != OWNER_SITE && place->typed != TYPED_BY_VOTE) ||
+	    r->address < place->start || r->size > place->end - r->address)
+		return;
+	*start = place->start;
+	*end = place->end - r->size + 1;
 }
 
 void blame_free(struct blame *b)

@@ -113,6 +113,9 @@ int blame_record(struct blame *b, const struct mem_record *r);
 /* Count an access and its outcome in the simulator.  0 or -ENOMEM. */
 int blame_access(struct blame *b, const struct mem_record *r, const struct sim_outcome *out);
 
+/* For replay_sums.h: the addresses for which accesses count as @r does, the last one. */
+void blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *start, uint64_t *end);
+
 /* How the blocks of the heap are named. */
 enum blame_naming {
 	BLAME_ANNOTATED,

@@ -7,22 +7,6 @@
 #include "memory/blame/blame_state.h"
 #include "memory/format/mem_reader.h"
 
-static int learn_accesses(struct typed_memory *typed, const struct mem_run *run)
-{
-	struct mem_record rec = { .thread = run->thread };
-	uint32_t i;
-	int ret = 0;
-
-	for (i = 0; i < run->nr && ret == 0; i++) {
-		rec.kind = run->access[i].is_write ? MEM_WRITE : MEM_READ;
-		rec.size = run->access[i].size;
-		rec.address = run->access[i].address;
-		rec.pc = run->access[i].pc;
-		ret = typed_memory_vote(typed, &rec);
-	}
-	return ret;
-}
-
 static int learn_all(struct blame *b, struct mem_reader *reader)
 {
 	struct typed_memory *typed = mem_places_typed(b->places);
@@ -36,7 +20,7 @@ static int learn_all(struct blame *b, struct mem_reader *reader)
 		ret = blame_modules(b, mem_reader_facts(reader));
 		if (ret == 0)
 			ret = run.record ? typed_memory_vote(typed, run.record)
-					 : learn_accesses(typed, &run);
+					 : typed_memory_vote_run(typed, run.access, run.nr);
 		if (++n % 64 == 0)
 			progress_update(&progress, mem_reader_done(reader));
 	}

@@ -21,6 +21,8 @@ struct blame {
 	uint32_t owners_size;
 	struct u64map by_pc; /* pc to site */
 	struct blame_site *last_site;
+	struct address_owner last_place; /* of the last access; of its only field */
+	bool has_last_place;             /* false: it has several */
 	struct blame_counts total;
 	struct blame_counts heap[BLAME_NAMINGS];
 

@@ -60,6 +60,27 @@ static int study_blame(void *context, const struct mem_record *r, const struct s
 	return blame_access(w->s->blame, r, out);
 }
 
+static void study_alike(void *context, const struct mem_record *r, uint64_t *start, uint64_t *end)
+{
+	const struct watching *w = context;
+
+	blame_alike(w->s->blame, r, start, end);
+}
+
+/* Count an access that only hit, with others. */
+static int study_add_hit(struct watching *w, const struct mem_record *r)
+{
+	struct mem_record rec = *r;
+	const struct mem_access access = { .address = r->address,
+					   .pc = r->pc,
+					   .size = r->size,
+					   .is_write = r->kind == MEM_WRITE,
+					   .tag = r->tag,
+					   .attr = r->attr };
+
+	return replay_sums_add(w->sums, &rec, &access, 1);
+}
+
 static int study_watch(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct watching *w = context;
@@ -71,7 +92,7 @@ static int study_watch(void *context, const struct mem_record *r, const struct s
 		return replay_sums_flush(w->sums) < 0 ? -ENOMEM : blame_record(w->s->blame, r);
 	}
 	if ((out->served || out->invalidated ? blame_access(w->s->blame, r, out)
-					     : replay_sums_add(w->sums, r)) < 0)
+					     : study_add_hit(w, r)) < 0)
 		return -ENOMEM;
 	return profile_access(w->s->profile, r, out);
 }
@@ -83,7 +104,7 @@ static int first_reading(struct study *s, struct mem_reader *reader, struct err 
 	struct sim *sim = sim_new(&s->config.sim, err);
 	int ret = sim ? 0 : err->code;
 
-	w.sums = replay_sums_new(&s->config.sim, study_blame, &w);
+	w.sums = replay_sums_new(&s->config.sim, study_blame, study_alike, &w);
 	if (ret == 0)
 		ret = w.sums ? replay_run(&replay, sim, reader, err) : -ENOMEM;
 	if (ret == 0)

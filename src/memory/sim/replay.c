@@ -108,28 +108,40 @@ static void replay_fill(struct mem_record *rec, const struct mem_access *a)
 	rec->pc = a->pc;
 }
 
+/* Tell about accesses that only hit the first level. */
+static int replay_tell_hits(struct replaying *g, struct mem_record *rec,
+			    const struct mem_access *access, size_t nr)
+{
+	struct sim_outcome out;
+	int ret = 0;
+	size_t i;
+
+	if (g->sums)
+		return replay_sums_add(g->sums, rec, access, nr);
+	for (i = 0; ret == 0 && i < nr; i++) {
+		replay_fill(rec, &access[i]);
+		sim_outcome_of_hit(sim_config_of(g->s), rec->address, rec->size, &out);
+		ret = g->p->each(g->p->context, rec, &out);
+	}
+	return ret;
+}
+
 /* Tell about @nr accesses, which were simulated. */
 static int replay_tell(struct replaying *g, struct mem_record *rec, const struct mem_access *access,
 		       size_t nr, size_t nr_missed)
 {
 	const struct sim_missed *m = g->missed, *end = m + nr_missed;
 	int ret = 0;
-	size_t i;
+	size_t at = 0;
 
-	for (i = 0; ret == 0 && i < nr; i++) {
-		replay_fill(rec, &access[i]);
-		if (m < end && m->index == i) {
-			ret = g->p->each(g->p->context, rec, &m++->out);
-		} else if (g->sums) {
-			ret = replay_sums_add(g->sums, rec);
-		} else {
-			struct sim_outcome out;
-
-			sim_outcome_of_hit(sim_config_of(g->s), rec->address, rec->size, &out);
-			ret = g->p->each(g->p->context, rec, &out);
-		}
+	for (; ret == 0 && m < end; m++) {
+		ret = replay_tell_hits(g, rec, access + at, m->index - at);
+		replay_fill(rec, &access[m->index]);
+		if (ret == 0)
+			ret = g->p->each(g->p->context, rec, &m->out);
+		at = m->index + 1;
 	}
-	return ret;
+	return ret == 0 ? replay_tell_hits(g, rec, access + at, nr - at) : ret;
 }
 
 /* There is a callback, and no selection. */
@@ -223,7 +235,8 @@ static int replay_start_telling(struct replaying *g)
 		return 0;
 	g->missed = malloc(SIM_MISSED_MAX * sizeof(*g->missed));
 	if (g->p->sums)
-		g->sums = replay_sums_new(sim_config_of(g->s), g->p->each, g->p->context);
+		g->sums = replay_sums_new(sim_config_of(g->s), g->p->each, g->p->alike,
+					  g->p->context);
 	return g->missed && (g->sums || !g->p->sums) ? 0 : -ENOMEM;
 }
 

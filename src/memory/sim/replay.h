@@ -32,9 +32,11 @@ struct replay {
 	/*
 	 * @each only adds up: it may get one record, with the sum of their weights, for accesses
 	 * that have all fields but the times in common and only hit the first level.  No other
-	 * record is between them.
+	 * record is between them.  @alike (may be NULL) says which addresses it does not tell
+	 * apart (replay_sums.h).
 	 */
 	bool sums;
+	void (*alike)(void *context, const struct mem_record *rec, uint64_t *start, uint64_t *end);
 
 	/* Results. */
 	uint64_t accesses;       /* simulated; sampled ones count once */

@@ -15,14 +15,25 @@
 typedef int (*replay_each_fn)(void *context, const struct mem_record *rec,
 			      const struct sim_outcome *out);
 
+/*
+ * Widen the addresses from *@start to *@end, which are those of @rec, to all that count alike:
+ * accesses of the same code, thread, kind and size that begin there.  Called after @each.
+ */
+typedef void (*replay_alike_fn)(void *context, const struct mem_record *rec, uint64_t *start,
+				uint64_t *end);
+
 struct replay_sums;
 
-/* Keeps @config.  NULL: no memory. */
+/* Keeps @config.  @alike may be NULL.  NULL: no memory. */
 struct replay_sums *replay_sums_new(const struct sim_config *config, replay_each_fn each,
-				    void *context);
+				    replay_alike_fn alike, void *context);
 
-/* Count an access.  Returns 0 or the error of @each. */
-int replay_sums_add(struct replay_sums *p, const struct mem_record *rec);
+/*
+ * Count @nr accesses; the fields that they have in common are in @rec, the others are overwritten.
+ * Returns 0 or the error of @each.
+ */
+int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct mem_access *access,
+		    size_t nr);
 
 /* Pass everything on.  Returns 0 or the error of @each. */
 int replay_sums_flush(struct replay_sums *p);

@@ -10,7 +10,8 @@
 #include "memory/types/type_model.h"
 #include "memory/types/value_flow.h"
 
-#define ACCESS_CACHE   4096u /* a power of two */
+#define ACCESS_BITS    14u
+#define ACCESS_CACHE   (1u << ACCESS_BITS)
 #define FUNCTION_MAX   (1u << 22)
 #define FUNCTION_PARTS 64u
 
@@ -342,7 +343,7 @@ static const struct access_type *access_get(const struct access_types *a, const 
 
 const struct access_type *access_types_find(struct access_types *a, uint64_t pc, bool is_write)
 {
-	struct access_cache *c = &a->cache[(pc ^ pc >> 12) & (ACCESS_CACHE - 1)];
+	struct access_cache *c = &a->cache[pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ACCESS_BITS)];
 	const struct access_type *first, *second;
 
 	if (!pc)

@@ -341,6 +341,11 @@ int mem_places_record(struct mem_places *p, const struct mem_record *r)
 		       : 0;
 }
 
+bool mem_places_is_plain(const struct mem_places *p)
+{
+	return !p->regions.nr;
+}
+
 static bool is_open_ended(const struct type *type)
 {
 	return type->nr_members && type->members[type->nr_members - 1].flags & MEMBER_FLEXIBLE;

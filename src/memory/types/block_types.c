@@ -9,8 +9,10 @@
 #include "base/u64map.h"
 #include "memory/types/alloc_types.h"
 
-#define VOTES_KEPT     512u /* different votes of a group; later ones are counted only */
-#define VOTES_ALL      256u /* of one instruction; then one in VOTES_SAMPLE counts */
+#define VOTES_KEPT     512u  /* different votes of a group; later ones are counted only */
+#define VOTES_SHORT    16u   /* a list that is searched vote by vote */
+#define VOTES_HASHED   1024u /* a power of two, at least twice VOTES_KEPT */
+#define VOTES_ALL      256u  /* of one instruction; then one in VOTES_SAMPLE counts */
 #define VOTES_SAMPLE   16u
 #define VOTES_PCS      4096u /* a power of two */
 #define HEADER_MAX     64u   /* bytes before the object that an allocator may use */
@@ -32,8 +34,9 @@ struct block_vote {
 struct vote_list {
 	struct block_vote *votes;
 	uint32_t nr;
-	uint64_t others; /* accesses whose vote was not kept */
-	uint64_t silent; /* accesses by instructions whose type is not known */
+	uint16_t *by_hash; /* VOTES_HASHED: 1 + index; NULL: the list is short */
+	uint64_t others;   /* accesses whose vote was not kept */
+	uint64_t silent;   /* accesses by instructions whose type is not known */
 };
 
 struct block_types {
@@ -153,21 +156,64 @@ static bool block_is_sampled(struct block_types *b, uint64_t pc)
 	return b->seen[slot].count <= VOTES_ALL || b->seen[slot].count % VOTES_SAMPLE == 0;
 }
 
-static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
+static bool block_same_vote(const struct block_vote *a, const struct block_vote *b)
 {
-	struct block_vote *more;
+	return a->type == b->type && a->offset == b->offset && a->distance == b->distance;
+}
+
+/* The place of a vote like @vote in the table of a long list, or the free one for it. */
+static uint16_t *block_vote_place(const struct vote_list *list, const struct block_vote *vote)
+{
+	uint64_t hash = (vote->type ^ vote->offset << 20 ^ vote->distance << 40) *
+			UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(hash >> 48);
+	uint16_t *at;
+
+	while (*(at = &list->by_hash[i++ & (VOTES_HASHED - 1)])) {
+		if (block_same_vote(&list->votes[*at - 1], vote))
+			break;
+	}
+	return at;
+}
+
+static struct block_vote *block_find_vote(const struct vote_list *list,
+					  const struct block_vote *vote)
+{
 	uint32_t i;
 
+	if (list->by_hash) {
+		i = *block_vote_place(list, vote);
+		return i ? &list->votes[i - 1] : NULL;
+	}
 	for (i = 0; i < list->nr; i++) {
-		struct block_vote *v = &list->votes[i];
+		if (block_same_vote(&list->votes[i], vote))
+			return &list->votes[i];
+	}
+	return NULL;
+}
 
-		if (v->type == vote->type && v->offset == vote->offset &&
-		    v->distance == vote->distance) {
-			v->count++;
-			v->first = vote->first < v->first ? vote->first : v->first;
-			v->last = vote->last > v->last ? vote->last : v->last;
-			return 0;
-		}
+/* Add a vote to the table, which is made when the list becomes long.  Without memory: no table. */
+static void block_hash_vote(struct vote_list *list)
+{
+	uint32_t i = list->nr - 1;
+
+	if (!list->by_hash && list->nr > VOTES_SHORT) {
+		list->by_hash = calloc(VOTES_HASHED, sizeof(*list->by_hash));
+		i = 0;
+	}
+	for (; list->by_hash && i < list->nr; i++)
+		*block_vote_place(list, &list->votes[i]) = (uint16_t)(i + 1);
+}
+
+static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
+{
+	struct block_vote *v = block_find_vote(list, vote), *more;
+
+	if (v) {
+		v->count++;
+		v->first = vote->first < v->first ? vote->first : v->first;
+		v->last = vote->last > v->last ? vote->last : v->last;
+		return 0;
 	}
 	if (list->nr == VOTES_KEPT) {
 		list->others++;
@@ -180,7 +226,15 @@ static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
 		list->votes = more;
 	}
 	list->votes[list->nr++] = *vote;
+	block_hash_vote(list);
 	return 0;
+}
+
+static void block_release_list(struct vote_list *list)
+{
+	free(list->votes);
+	free(list->by_hash);
+	*list = (struct vote_list){ 0 };
 }
 
 /* An allocation, or its end. */
@@ -196,18 +250,17 @@ static int block_take(struct block_types *b, const struct mem_record *r)
 	return block_group_of(b, &block) < 0 ? -ENOMEM : 0;
 }
 
-int block_types_vote(struct block_types *b, const struct mem_record *r)
+/* The vote of an access that counts. */
+static int block_vote_of(struct block_types *b, uint64_t address, uint64_t pc, uint32_t bytes,
+			 bool is_write)
 {
-	const struct access_type *found;
+	const struct access_type *found = access_types_find(b->accesses, pc, is_write);
 	struct heap_block block;
 	struct block_vote vote;
 	uint64_t size, at;
 	int64_t group;
 
-	if (!mem_is_access(r))
-		return block_take(b, r);
-	found = access_types_find(b->accesses, r->pc, r->kind == MEM_WRITE);
-	if (!block_is_sampled(b, r->pc) || !heap_blocks_find(&b->live, r->address, r->pc, &block))
+	if (!heap_blocks_find(&b->live, address, pc, &block))
 		return 0;
 	group = block_group_of(b, &block);
 	if (group <= 0)
@@ -217,16 +270,37 @@ int block_types_vote(struct block_types *b, const struct mem_record *r)
 		b->lists[group - 1].silent++;
 		return 0;
 	}
-	at = r->address - block.start;
+	at = address - block.start;
 	vote = (struct block_vote){ .type = found->type,
 				    .is_record = found->is_record,
 				    .offset = found->offset,
 				    .distance = (at + size - found->offset % size) % size,
 				    .first = at,
 				    .last = at,
-				    .size = r->size,
+				    .size = bytes,
 				    .count = 1 };
 	return block_add_vote(&b->lists[group - 1], &vote);
+}
+
+int block_types_vote(struct block_types *b, const struct mem_record *r)
+{
+	if (!mem_is_access(r))
+		return block_take(b, r);
+	if (!block_is_sampled(b, r->pc))
+		return 0;
+	return block_vote_of(b, r->address, r->pc, r->size, r->kind == MEM_WRITE);
+}
+
+int block_types_vote_run(struct block_types *b, const struct mem_access *access, size_t nr)
+{
+	const struct mem_access *a = access, *end = access + nr;
+	int ret = 0;
+
+	for (; ret == 0 && a < end; a++) {
+		if (block_is_sampled(b, a->pc))
+			ret = block_vote_of(b, a->address, a->pc, a->size, a->is_write);
+	}
+	return ret;
 }
 
 /* ---- the decision ------------------------------------------------------------ */
@@ -480,8 +554,7 @@ void block_types_decide(struct block_types *b)
 
 	for (i = 0; i < b->nr; i++) {
 		block_decide(b, &b->groups[i], &b->lists[i]);
-		free(b->lists[i].votes);
-		b->lists[i] = (struct vote_list){ 0 };
+		block_release_list(&b->lists[i]);
 	}
 	heap_blocks_release(&b->live);
 	b->live = (struct heap_blocks){ 0 };
@@ -504,7 +577,7 @@ void block_types_free(struct block_types *b)
 	if (!b)
 		return;
 	for (i = 0; i < b->nr; i++)
-		free(b->lists[i].votes);
+		block_release_list(&b->lists[i]);
 	free(b->lists);
 	free(b->groups);
 	u64map_release(&b->by_key);

@@ -41,6 +41,7 @@ struct block_types *block_types_new(struct types *types, struct access_types *ac
 
 /* Take a record of the first pass.  0 or -ENOMEM. */
 int block_types_vote(struct block_types *b, const struct mem_record *r);
+int block_types_vote_run(struct block_types *b, const struct mem_access *access, size_t nr);
 
 /* End the first pass: choose the types, and forget all blocks. */
 void block_types_decide(struct block_types *b);

@@ -36,6 +36,11 @@ int typed_memory_vote(struct typed_memory *m, const struct mem_record *r)
 	return block_types_vote(m->blocks, r);
 }
 
+int typed_memory_vote_run(struct typed_memory *m, const struct mem_access *access, size_t nr)
+{
+	return block_types_vote_run(m->blocks, access, nr);
+}
+
 void typed_memory_decide(struct typed_memory *m)
 {
 	block_types_decide(m->blocks);

@@ -29,6 +29,7 @@ struct typed_memory *typed_memory_new(struct types *types);
 
 /* Take a record of the first pass, in which instructions vote.  0 or -ENOMEM. */
 int typed_memory_vote(struct typed_memory *m, const struct mem_record *r);
+int typed_memory_vote_run(struct typed_memory *m, const struct mem_access *access, size_t nr);
 void typed_memory_decide(struct typed_memory *m);
 
 /*
