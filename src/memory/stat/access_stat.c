@@ -95,19 +95,19 @@ static int mem_stat_annotation(struct mem_stat *s, const struct mem_record *r)
 		       : 0;
 }
 
-static uint32_t count_type(struct mem_stat *s, const struct mem_record *r)
+static uint32_t count_type(struct mem_stat *s, const struct mem_access *a)
 {
-	const struct annotation *region = regions_find(&s->regions, r->address);
+	const struct annotation *region = regions_find(&s->regions, a->address);
 	struct mem_stat_type *type;
 
 	if (!region)
 		return NO_TYPE;
 	type = &s->types[region->type];
-	if (r->kind == MEM_WRITE)
+	if (a->is_write)
 		type->writes++;
 	else
 		type->reads++;
-	type->bytes += r->size;
+	type->bytes += a->size;
 	return region->type;
 }
 
@@ -121,66 +121,72 @@ static uint64_t mem_stat_expected(struct mem_reader *r)
 	return mem_reader_format(r) == MEM_FORMAT_RAW ? mem_reader_size(r) / 18 : 0;
 }
 
-static void mem_stat_window(struct mem_stat *s, const struct mem_record *r)
+/*
+ * Count accesses in the current window, or in a new one, which begins at @time_ns.  Returns how
+ * many of @nr are in it.
+ */
+static uint32_t mem_stat_window(struct mem_stat *s, uint64_t time_ns, uint32_t nr)
 {
 	struct mem_stat_window *w = s->nr_windows ? &s->windows[s->nr_windows - 1] : NULL;
 
 	if (w)
 		w->lines = s->lines.window_lines;
-	if (w && w->accesses < s->window) {
-		w->accesses++;
-		return;
+	if (!w || w->accesses >= s->window) {
+		if (s->nr_windows == MEM_WINDOWS_MAX) {
+			s->windows_full = true;
+			return nr;
+		}
+		if (w)
+			lines_window(&s->lines);
+		w = &s->windows[s->nr_windows++];
+		*w = (struct mem_stat_window){ .time_ns = time_ns };
 	}
-	if (s->nr_windows == MEM_WINDOWS_MAX) {
-		s->windows_full = true;
-		return;
-	}
-	if (w)
-		lines_window(&s->lines);
-	s->windows[s->nr_windows++] = (struct mem_stat_window){ .accesses = 1,
-								.time_ns = r->time_ns };
+	if (nr > s->window - w->accesses)
+		nr = (uint32_t)(s->window - w->accesses);
+	w->accesses += nr;
+	return nr;
 }
 
 /* ---- accesses ------------------------------------------------------------ */
 
-static int mem_stat_use_lines(struct mem_stat *s, struct mem_stat_thread *t,
-			      const struct mem_record *r, uint32_t type)
+static int mem_stat_use_lines(struct mem_stat *s, const struct mem_stat_thread *t,
+			      const struct mem_access *a, uint32_t type)
 {
-	uint64_t first = r->address / s->config.line_size;
-	uint64_t last = (r->address + (r->size ? r->size - 1u : 0u)) / s->config.line_size;
-	bool write = r->kind == MEM_WRITE;
+	uint64_t first = a->address >> s->line_shift;
+	uint64_t last = (a->address + (a->size ? a->size - 1u : 0u)) >> s->line_shift;
 
 	if (last < first) /* wraps around the end of the address space */
 		last = first;
 	s->straddles += last > first;
 	for (; first <= last; first++) {
-		if (lines_use(&s->lines, first, write, r->thread, type) < 0)
+		if (lines_use(&s->lines, first, a->is_write, t->number, type) < 0)
 			return -ENOMEM;
-		if (t->lines && lines_use(t->lines, first, write, r->thread, type) < 0)
+		if (t->lines && lines_use(t->lines, first, a->is_write, t->number, type) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static inline int access_record(struct mem_stat *s, struct mem_stat_thread *t,
-				const struct mem_record *r)
+/* Accesses of one thread in one window. */
+static int mem_stat_chunk(struct mem_stat *s, struct mem_stat_thread *t,
+			  const struct mem_access *access, uint32_t nr)
 {
-	uint32_t type = s->regions.nr ? count_type(s, r) : NO_TYPE;
+	const struct mem_access *a = access, *end = access + nr;
+	uint64_t writes = 0, bytes = 0;
+	int ret = strides_run(&s->strides, t->number, access, nr);
 
-	if (r->kind == MEM_WRITE) {
-		s->writes++;
-		t->writes++;
-	} else {
-		s->reads++;
-		t->reads++;
+	for (; ret == 0 && a < end; a++) {
+		writes += a->is_write;
+		bytes += a->size;
+		ret = mem_stat_use_lines(s, t, a, s->regions.nr ? count_type(s, a) : NO_TYPE);
 	}
-	s->bytes += r->size;
-	t->bytes += r->size;
-	s->weighted_256 += r->weight_256;
-	mem_stat_window(s, r);
-	if (strides_access(&s->strides, r) < 0)
-		return -ENOMEM;
-	return mem_stat_use_lines(s, t, r, type);
+	s->writes += writes;
+	t->writes += writes;
+	s->reads += nr - writes;
+	t->reads += nr - writes;
+	s->bytes += bytes;
+	t->bytes += bytes;
+	return ret;
 }
 
 static int one_record(struct mem_stat *s, const struct mem_record *r)
@@ -213,21 +219,16 @@ static int one_record(struct mem_stat *s, const struct mem_record *r)
 static int mem_stat_accesses(struct mem_stat *s, const struct mem_run *run)
 {
 	struct mem_stat_thread *t = mem_stat_thread_of(s, run->thread);
-	struct mem_record rec = { .thread = run->thread,
-				  .weight_256 = run->weight_256,
-				  .time_ns = run->time_ns };
-	uint32_t i;
+	uint32_t at, nr;
 	int ret = 0;
 
 	if (!t)
 		return -ENOMEM;
 	s->in_coroutines += t->in_coroutine ? run->nr : 0;
-	for (i = 0; ret == 0 && i < run->nr; i++) {
-		rec.kind = run->access[i].is_write;
-		rec.size = run->access[i].size;
-		rec.address = run->access[i].address;
-		rec.pc = run->access[i].pc;
-		ret = access_record(s, t, &rec);
+	s->weighted_256 += (uint64_t)run->weight_256 * run->nr;
+	for (at = 0; ret == 0 && at < run->nr; at += nr) {
+		nr = mem_stat_window(s, run->time_ns, run->nr - at);
+		ret = mem_stat_chunk(s, t, run->access + at, nr);
 	}
 	return ret;
 }
@@ -243,6 +244,7 @@ int mem_stat_run(struct mem_stat *s, const struct mem_stat_config *config, struc
 
 	memset(s, 0, sizeof(*s));
 	s->config = *config;
+	s->line_shift = (uint32_t)__builtin_ctz(config->line_size);
 	s->window = config->window ? config->window : mem_stat_expected(r) / MEM_WINDOWS + 1;
 	if (!config->window && !mem_stat_expected(r))
 		s->window = 1000000;

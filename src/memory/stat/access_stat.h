@@ -41,6 +41,7 @@ struct mem_stat_window {
 
 struct mem_stat {
 	struct mem_stat_config config;
+	uint32_t line_shift;
 	uint64_t reads, writes, bytes, annotations, weighted_256;
 	uint64_t lost, left_out;
 	uint64_t straddles;

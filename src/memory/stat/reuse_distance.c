@@ -175,8 +175,35 @@ static int lines_resize(struct reuse_lines *l, uint32_t size)
 	for (i = 0; i < l->nr; i++)
 		lines_place(l, i);
 	close_up(l);
-	l->last = NULL;
 	return 0;
+}
+
+/* Give the line at @index the slot of the most recent use. */
+static void move_to_front(struct reuse_lines *l, uint32_t index)
+{
+	if (l->now == l->nr_slots)
+		close_up(l);
+	l->lines[index].slot = l->now;
+	l->owner[l->now] = index;
+	order_change(l, l->now++, 1);
+}
+
+/* Give all lines of the list a slot. */
+static void lines_empty_top(struct reuse_lines *l)
+{
+	while (l->nr_top)
+		move_to_front(l, l->top_index[--l->nr_top]);
+}
+
+/* Move place @from of the list to its front, for @number. */
+static void lines_to_top(struct reuse_lines *l, uint32_t from, uint64_t number, uint32_t index)
+{
+	for (; from > 0; from--) {
+		l->top[from] = l->top[from - 1];
+		l->top_index[from] = l->top_index[from - 1];
+	}
+	l->top[0] = number;
+	l->top_index[0] = index;
 }
 
 /* Too many lines: halve the sample. */
@@ -184,6 +211,7 @@ static void lines_thin_out(struct reuse_lines *l)
 {
 	uint32_t i, to = 0;
 
+	lines_empty_top(l);
 	if (l->one_in < UINT64_C(1) << 32)
 		l->one_in *= 2;
 	/* close_up() needs the old line indices in owner[]. */
@@ -204,7 +232,6 @@ static void lines_thin_out(struct reuse_lines *l)
 	memset(l->places, 0, l->nr_places * sizeof(*l->places));
 	for (i = 0; i < l->nr; i++)
 		lines_place(l, i);
-	l->last = NULL;
 }
 
 int lines_init(struct reuse_lines *l, uint32_t max)
@@ -260,16 +287,6 @@ static int first_use(struct reuse_lines *l, uint64_t number, struct reuse_line *
 	return 0;
 }
 
-/* Make it the most recently used line. */
-static void move_to_front(struct reuse_lines *l, struct reuse_line *line)
-{
-	if (l->now == l->nr_slots)
-		close_up(l);
-	line->slot = l->now;
-	l->owner[l->now] = (uint32_t)(line - l->lines);
-	order_change(l, l->now++, 1);
-}
-
 static void lines_count(struct reuse_lines *l, struct reuse_line *line, bool write, uint32_t thread,
 			uint32_t type)
 {
@@ -290,21 +307,15 @@ static void lines_count(struct reuse_lines *l, struct reuse_line *line, bool wri
 	}
 }
 
-int lines_use(struct reuse_lines *l, uint64_t number, bool write, uint32_t thread, uint32_t type)
+/* A line that is not in the list.  0 with the line, or NULL if it is not followed; -ENOMEM. */
+static int lines_use_other(struct reuse_lines *l, uint64_t number, struct reuse_line **out)
 {
-	struct reuse_line *line = l->last;
+	struct reuse_line *line = lines_find(l, number);
+	uint32_t index;
 
-	l->uses++;
-	if (line && line->line == number) {
-		l->reuse[0] += l->one_in;
-		lines_count(l, line, write, thread, type);
-		return 0;
-	}
-	if (l->one_in > 1 && !is_sampled(l, number))
-		return 0;
-	line = lines_find(l, number);
+	*out = NULL;
 	if (line) {
-		uint64_t behind = order_behind(l, line->slot);
+		uint64_t behind = l->nr_top + order_behind(l, line->slot);
 
 		l->reuse[lines_bucket(behind * l->one_in)] += l->one_in;
 		order_change(l, line->slot, ~0u);
@@ -314,9 +325,37 @@ int lines_use(struct reuse_lines *l, uint64_t number, bool write, uint32_t threa
 	}
 	if (!line)
 		return 0;
-	move_to_front(l, line);
-	l->last = line;
-	lines_count(l, line, write, thread, type);
+	index = (uint32_t)(line - l->lines);
+	if (l->nr_top == LINES_TOP)
+		move_to_front(l, l->top_index[LINES_TOP - 1]);
+	else
+		l->nr_top++;
+	lines_to_top(l, l->nr_top - 1, number, index);
+	*out = line;
+	return 0;
+}
+
+int lines_use(struct reuse_lines *l, uint64_t number, bool write, uint32_t thread, uint32_t type)
+{
+	struct reuse_line *line;
+	uint32_t i;
+
+	l->uses++;
+	for (i = 0; i < l->nr_top && l->top[i] != number; i++)
+		;
+	if (i < l->nr_top) {
+		line = &l->lines[l->top_index[i]];
+		l->reuse[lines_bucket(i * l->one_in)] += l->one_in;
+		if (i)
+			lines_to_top(l, i, number, l->top_index[i]);
+	} else {
+		if (l->one_in > 1 && !is_sampled(l, number))
+			return 0;
+		if (lines_use_other(l, number, &line) < 0)
+			return -ENOMEM;
+	}
+	if (line)
+		lines_count(l, line, write, thread, type);
 	return 0;
 }
 

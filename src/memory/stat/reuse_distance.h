@@ -6,7 +6,8 @@
  * the line: an LRU cache holds the line if and only if it has more than that many lines.  The
  * distance is exact: a bit per slot in the order of last uses says whether the slot is the last use
  * of a line, and sums per 512 and per 32768 slots count the lines used since.  To change a bit
- * costs three additions, and most distances are short: their bits are in a few words.
+ * costs three additions.  Most distances are short: the LINES_TOP lines used last are in a list, in
+ * order, and have no slot.
  *
  * Memory is bounded.  Beyond LINES_MAX lines the table becomes a sample: only lines whose hash is
  * below a threshold are followed, the threshold is halved as often as needed, and each sampled
@@ -22,13 +23,14 @@
 
 #define LINES_MAX     (1u << 22) /* default maximum of lines followed at a time */
 #define LINES_RECENT  4096u
+#define LINES_TOP     16u
 #define LINES_BUCKETS 48 /* distances 0, 1, 2-3, 4-7 ... */
 
 struct reuse_line {
 	uint64_t line; /* address / line size */
 	uint64_t reads, writes;
 	uint64_t readers, writers; /* bit per thread number modulo 64 */
-	uint32_t slot;             /* position in the order of last uses */
+	uint32_t slot;             /* position in the order of last uses; none: in the list */
 	uint32_t window;           /* 1 + the last window that used it */
 	uint32_t type;             /* type number of the caller at its last typed use */
 };
@@ -44,8 +46,10 @@ struct reuse_lines {
 	uint32_t nr_slots, now;
 	uint64_t seed;
 	uint64_t one_in;
-	struct reuse_line *last; /* line of the last access */
-	uint32_t *recent;        /* by line modulo LINES_RECENT: index of a line, a guess */
+	uint64_t top[LINES_TOP]; /* the lines used last, the last one first */
+	uint32_t top_index[LINES_TOP];
+	uint32_t nr_top;
+	uint32_t *recent; /* by line modulo LINES_RECENT: index of a line, a guess */
 
 	uint64_t uses; /* accesses to lines; an access that straddles two lines counts twice */
 	uint64_t cold; /* first uses, which have no distance */

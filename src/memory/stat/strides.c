@@ -6,17 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The index of the site of @r; -1: ignored; -ENOMEM. */
-static int64_t strides_site_of(struct strides *s, const struct mem_record *r, bool *is_new)
+static uint32_t strides_slot(uint64_t key)
 {
-	uint64_t key = (r->pc ? r->pc : r->kind) ^ (uint64_t)r->thread << 48, *at, known;
-	struct strides_recent *recent = &s->recent[(key ^ key >> 11) & (STRIDES_RECENT - 1)];
+	return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - STRIDES_BITS));
+}
 
-	*is_new = false;
-	if (recent->index && recent->key == key)
-		return (int64_t)recent->index - 1;
+/* The index of a site that is not among the recent ones; -1: ignored; -ENOMEM. */
+static int64_t strides_find_site(struct strides *s, uint64_t key, bool *is_new)
+{
+	uint64_t *at, known;
+
 	if (u64map_get(&s->sites, key, &known)) {
-		*recent = (struct strides_recent){ key, (uint32_t)known };
+		s->recent[strides_slot(key)] = (struct strides_recent){ key, (uint32_t)known };
 		return (int64_t)known - 1;
 	}
 	if (s->nr_sites == STRIDES_SITES)
@@ -61,16 +62,17 @@ static int drop_the_rare_half(struct strides *s)
 	return 0;
 }
 
+/* Count a stride that is not that of the site's last walk. */
 static int strides_count(struct strides *s, struct strides_site *site, int64_t stride)
 {
+	struct strides_kept *found = &s->found[strides_slot((uint64_t)stride)];
 	uint64_t index;
 	int ret = 0;
 
-	if (site->walks && site->stride == stride && site->times == s->times) {
-		s->kept[site->kept].count++;
-		return 0;
-	}
-	if (u64map_get(&s->by_stride, (uint64_t)stride, &index)) {
+	if (found->kept && found->stride == stride && found->times == s->times) {
+		index = found->kept - 1;
+		s->kept[index].count++;
+	} else if (u64map_get(&s->by_stride, (uint64_t)stride, &index)) {
 		s->kept[--index].count++;
 	} else {
 		if (s->nr_kept == STRIDES_KEPT && drop_the_rare_half(s) < 0)
@@ -79,36 +81,53 @@ static int strides_count(struct strides *s, struct strides_site *site, int64_t s
 		s->kept[s->nr_kept++] = (struct stride){ stride, 1 };
 		ret = u64map_put(&s->by_stride, (uint64_t)stride, s->nr_kept);
 	}
+	*found = (struct strides_kept){ stride, (uint32_t)index + 1, s->times };
 	site->kept = (uint32_t)index;
 	site->times = s->times;
 	return ret;
 }
 
-int strides_access(struct strides *s, const struct mem_record *r)
+static int strides_walk(struct strides *s, struct strides_site *site, const struct mem_access *a)
 {
-	bool is_new;
-	int64_t i = strides_site_of(s, r, &is_new), stride;
-	struct strides_site *site;
-	int ret = 0;
+	int64_t stride = (int64_t)(a->address - site->last);
+	bool is_same = site->walks && stride == site->stride;
 
-	if (i < 0) {
-		s->unknown++;
-		return i == -ENOMEM ? -ENOMEM : 0;
-	}
-	site = &s->site[i];
-	if (is_new) {
-		*site = (struct strides_site){ .last = r->address };
+	s->all++;
+	s->same += is_same;
+	s->zero += stride == 0;
+	s->next += stride == a->size && stride != 0;
+	site->last = a->address;
+	if (is_same && site->times == s->times) {
+		s->kept[site->kept].count++;
 		return 0;
 	}
-	stride = (int64_t)(r->address - site->last);
-	s->all++;
-	s->same += site->walks && stride == site->stride;
-	s->zero += stride == 0;
-	s->next += stride == r->size && stride != 0;
-	ret = strides_count(s, site, stride);
-	site->last = r->address;
 	site->stride = stride;
 	site->walks = true;
+	return strides_count(s, site, stride);
+}
+
+int strides_run(struct strides *s, uint32_t thread, const struct mem_access *access, size_t nr)
+{
+	const struct mem_access *a = access, *end = access + nr;
+	int ret = 0;
+
+	for (; ret == 0 && a < end; a++) {
+		uint64_t key = (a->pc ? a->pc : a->is_write) ^ (uint64_t)thread << 48;
+		const struct strides_recent *recent = &s->recent[strides_slot(key)];
+		bool is_new = false;
+		int64_t i = recent->index && recent->key == key
+				    ? (int64_t)recent->index - 1
+				    : strides_find_site(s, key, &is_new);
+
+		if (i < 0) {
+			s->unknown++;
+			ret = i == -ENOMEM ? -ENOMEM : 0;
+		} else if (is_new) {
+			s->site[i] = (struct strides_site){ .last = a->address };
+		} else {
+			ret = strides_walk(s, &s->site[i], a);
+		}
+	}
 	return ret;
 }
 

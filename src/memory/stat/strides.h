@@ -14,7 +14,8 @@
 #include "memory/format/mem_record.h"
 
 #define STRIDES_KEPT   4096
-#define STRIDES_RECENT 2048       /* a power of two */
+#define STRIDES_BITS   13u /* of the tables without hash chains */
+#define STRIDES_RECENT (1u << STRIDES_BITS)
 #define STRIDES_SITES  (1u << 18) /* maximum number of sites; later sites are ignored */
 
 struct stride {
@@ -40,15 +41,21 @@ struct strides {
 		uint32_t index;   /* 1 + index of the site */
 	} recent[STRIDES_RECENT]; /* sites found without the map */
 	struct u64map by_stride;  /* stride to 1 + index in kept */
-	uint64_t all;             /* number of strides */
-	uint64_t same;            /* strides equal to the previous one of the site */
-	uint64_t zero;            /* strides of 0: the same address again */
-	uint64_t next;            /* sequential: directly after the last access */
-	uint64_t under;           /* counts may be too low by this */
-	uint64_t unknown;         /* accesses of ignored sites */
+	struct strides_kept {
+		int64_t stride;
+		uint32_t kept;   /* 1 + its index in kept, if... */
+		uint32_t times;  /* ...this is the number of removals */
+	} found[STRIDES_RECENT]; /* strides found without the map */
+	uint64_t all;            /* number of strides */
+	uint64_t same;           /* strides equal to the previous one of the site */
+	uint64_t zero;           /* strides of 0: the same address again */
+	uint64_t next;           /* sequential: directly after the last access */
+	uint64_t under;          /* counts may be too low by this */
+	uint64_t unknown;        /* accesses of ignored sites */
 };
 
-int strides_access(struct strides *s, const struct mem_record *r);
+/* Count @nr accesses of a thread.  0 or -ENOMEM. */
+int strides_run(struct strides *s, uint32_t thread, const struct mem_access *access, size_t nr);
 
 /* Most frequent first. */
 void strides_sort(struct strides *s);
