@@ -138,12 +138,20 @@ static void allocations_text(const struct blame_allocation *a, char *buf, size_t
 const char *blame_allocation_name(void *blame, const struct heap_site *site)
 {
 	struct blame *b = blame;
+	bool is_bytes = typed_memory_is_bytes(mem_places_typed(b->places), site);
+	const char *what = is_bytes ? "bytes" : "memory";
 	struct blame_allocation a;
-	char text[400] = "heap: ";
+	char text[400];
 	int64_t number;
 
 	allocations_resolve(b, site, &a);
-	allocations_text(&a, text + strlen(text), sizeof(text) - strlen(text));
+	if (a.file && a.function)
+		snprintf(text, sizeof(text), "%s from %.100s:%u (%.250s)", what, path_base(a.file),
+			 a.line, a.function);
+	else if (a.function)
+		snprintf(text, sizeof(text), "%s from %.250s", what, a.function);
+	else
+		snprintf(text, sizeof(text), "%s from 0x%llx", what, (unsigned long long)a.pc);
 	number = strtab_intern(&b->texts, text);
 	return number < 0 ? NULL : strtab_text(&b->texts, (size_t)number);
 }

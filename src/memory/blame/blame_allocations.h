@@ -29,7 +29,7 @@ size_t blame_allocations(struct blame *b, const struct blame_allocation **out, s
 /* The counts of accesses to blocks of @site (heap_blocks.h); NULL: no memory. */
 struct blame_counts *blame_allocation_counts(struct blame *b, uint32_t site);
 
-/* The text for the blocks of a site, "heap: node_new node.c:12"; NULL: no memory. */
+/* The text for the blocks of a site, "bytes from text.c:12 (text_new)"; NULL: no memory. */
 const char *blame_allocation_name(void *blame, const struct heap_site *site);
 
 void blame_allocations_release(struct blame *b);

@@ -50,7 +50,8 @@ static uint32_t run_of(const struct type *type, uint32_t first)
 	return n;
 }
 
-static void fill_piece(const struct type *type, struct piece *p, uint32_t first, uint32_t nr)
+static void fill_piece(const struct type *type, const struct type_member *tail, struct piece *p,
+		       uint32_t first, uint32_t nr)
 {
 	const struct type_member *m = &type->members[first];
 	uint64_t end = m->offset + m->size;
@@ -61,7 +62,7 @@ static void fill_piece(const struct type *type, struct piece *p, uint32_t first,
 	p->offset = m->offset;
 	p->align = type->is_packed ? 1 : m->align;
 	p->in_front = m->flags & (MEMBER_INHERITED | MEMBER_VPTR);
-	p->at_end = m->flags & MEMBER_FLEXIBLE;
+	p->at_end = m == tail || m->flags & MEMBER_FLEXIBLE;
 	p->name = m->name;
 	if (m->nr_leaves && (m->flags & MEMBER_BITS || !m->name[0]))
 		p->name = type->leaves[m->first_leaf].path;
@@ -97,9 +98,11 @@ static int map_bytes(struct pieces *p)
 int pieces_init(struct pieces *p, const struct types *types, uint32_t type)
 {
 	const struct type *of = types_get(types, type);
+	const struct type_member *tail = type_tail(of);
 	uint32_t first = 0, i, j;
 
 	memset(p, 0, sizeof(*p));
+	p->tail = NO_PIECE;
 	p->type = type;
 	p->of = of;
 	p->list = calloc(of->nr_members + 1, sizeof(*p->list));
@@ -109,7 +112,7 @@ int pieces_init(struct pieces *p, const struct types *types, uint32_t type)
 	while (first < of->nr_members) {
 		uint32_t nr = run_of(of, first);
 
-		fill_piece(of, &p->list[p->nr++], first, nr);
+		fill_piece(of, tail, &p->list[p->nr++], first, nr);
 		first += nr;
 	}
 	for (i = 0; i < p->nr; i++) {
@@ -117,6 +120,8 @@ int pieces_init(struct pieces *p, const struct types *types, uint32_t type)
 
 		for (j = 0; j < m->nr_leaves && m->first_leaf + j < of->nr_leaves; j++)
 			p->of_leaf[m->first_leaf + j] = i;
+		if (m == tail)
+			p->tail = i;
 	}
 	return map_bytes(p);
 }
@@ -133,6 +138,8 @@ uint32_t pieces_at(const struct pieces *p, uint64_t offset)
 {
 	uint32_t i;
 
+	if (p->tail != NO_PIECE && offset >= p->list[p->tail].offset)
+		return p->tail;
 	if (offset >= p->of->size)
 		return NO_PIECE;
 	if (p->of_byte)

@@ -33,6 +33,7 @@ struct pieces {
 	const struct type *of;
 	struct piece *list;
 	uint32_t nr;
+	uint32_t tail;     /* the piece to which all bytes from its offset on belong; or NO_PIECE */
 	uint32_t *of_leaf; /* the piece of each leaf */
 	uint32_t *of_byte; /* the piece of each byte; NULL if the type is too large */
 };

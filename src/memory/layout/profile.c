@@ -251,14 +251,18 @@ static void use_pieces(struct profile *p, struct profile_type *t, const struct m
 	uint64_t at = place->offset, end = place->offset + r->size;
 	uint64_t element = r->address - place->offset;
 
-	while (at < end && at < t->pieces.of->size) {
+	while (at < end) {
 		uint32_t piece = pieces_at(&t->pieces, at);
 
+		if (piece == NO_PIECE && at >= t->pieces.of->size)
+			return;
 		if (piece == NO_PIECE) {
 			at++;
 			continue;
 		}
 		profile_visit(p, t, element, r->thread, piece);
+		if (piece == t->pieces.tail)
+			return;
 		at = t->pieces.list[piece].offset + t->pieces.list[piece].size;
 	}
 }

@@ -201,7 +201,11 @@ static int rerun_remove(struct rerun *r, uint64_t start)
 static uint64_t element_bytes(const struct shape *s, uint64_t stride)
 {
 	uint64_t behind = stride > s->pieces->of->size ? stride - s->pieces->of->size : 0;
+	uint32_t tail = s->pieces->tail;
 
+	if (tail != NO_PIECE && stride > s->pieces->list[tail].offset)
+		return rerun_round_up(s->offset[tail] + stride - s->pieces->list[tail].offset,
+				      s->align);
 	return behind ? rerun_round_up(s->bytes + behind, s->align) : s->bytes;
 }
 
@@ -272,6 +276,10 @@ static uint64_t rerun_is_shifted(const struct shape *s, uint64_t at, uint64_t *r
 		return at >= p->of->size ? at - p->of->size + s->bytes : at < s->bytes ? at : 0;
 	}
 	inside = at - p->list[n].offset;
+	if (n == p->tail && s->size[n] == p->list[n].size) { /* up to the end of the element */
+		*run = UINT32_MAX;
+		return s->offset[n] + inside;
+	}
 	*run = p->list[n].size - inside;
 	if (s->size[n] != p->list[n].size) { /* resized member: scale the offset */
 		*run = 1;

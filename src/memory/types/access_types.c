@@ -360,6 +360,16 @@ const struct access_type *access_types_find(struct access_types *a, uint64_t pc,
 	return c->found[is_write];
 }
 
+bool access_tells_field(const struct types *t, const struct access_type *found, uint32_t size)
+{
+	uint64_t end;
+
+	if (!found || !found->is_exact)
+		return false;
+	return !found->is_record || !types_get(t, found->type)->nr_leaves ||
+	       types_leaf_at(t, found->type, found->offset, size, &end) != LEAF_PADDING;
+}
+
 void access_types_free(struct access_types *a)
 {
 	size_t i;

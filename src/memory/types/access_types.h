@@ -31,6 +31,13 @@ struct access_types *access_types_new(struct types *types);
 /* @pc is the address after the call of the runtime, as the trace has it.  NULL: unknown. */
 const struct access_type *access_types_find(struct access_types *a, uint64_t pc, bool is_write);
 
+/*
+ * True if @found, which may be NULL, names the field that an access of @size bytes is to.  An
+ * access between the fields of a struct is to another struct that begins with the same members: the
+ * program converted the pointer.
+ */
+bool access_tells_field(const struct types *t, const struct access_type *found, uint32_t size);
+
 /* Accepts NULL. */
 void access_types_free(struct access_types *a);
 

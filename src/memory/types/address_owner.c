@@ -346,16 +346,10 @@ bool mem_places_is_plain(const struct mem_places *p)
 	return !p->regions.nr;
 }
 
-static bool is_open_ended(const struct type *type)
-{
-	return type->nr_members && type->members[type->nr_members - 1].flags & MEMBER_FLEXIBLE;
-}
-
 /* malloc(n * sizeof(x)) may be annotated as one element of n times the size. */
 static uint64_t stride_of(const struct type *type, uint32_t elem_size)
 {
-	if (type->size && elem_size > type->size && elem_size % type->size == 0 &&
-	    !is_open_ended(type))
+	if (type->size && elem_size > type->size && elem_size % type->size == 0 && !type_tail(type))
 		return type->size;
 	return elem_size;
 }

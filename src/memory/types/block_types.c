@@ -8,35 +8,21 @@
 
 #include "base/u64map.h"
 #include "memory/types/alloc_types.h"
+#include "memory/types/block_votes.h"
 
-#define VOTES_KEPT     512u  /* different votes of a group; later ones are counted only */
-#define VOTES_SHORT    16u   /* a list that is searched vote by vote */
-#define VOTES_HASHED   1024u /* a power of two, at least twice VOTES_KEPT */
-#define VOTES_ALL      256u  /* of one instruction; then one in VOTES_SAMPLE counts */
-#define VOTES_SAMPLE   16u
-#define VOTES_PCS      4096u /* a power of two */
-#define HEADER_MAX     64u   /* bytes before the object that an allocator may use */
-#define CONTAINS_DEPTH 16u
+#define VOTES_KEPT   512u  /* different votes of a group; later ones are counted only */
+#define VOTES_SHORT  16u   /* a list that is searched vote by vote */
+#define VOTES_HASHED 1024u /* a power of two, at least twice VOTES_KEPT */
+#define VOTES_ALL    256u  /* of one instruction; then one in VOTES_SAMPLE counts */
+#define VOTES_SAMPLE 16u
+#define VOTES_PCS    4096u /* a power of two */
+#define BULK_BYTES   16u   /* an access of as many is a copy, or of a vector */
 
-/*
- * Accesses of an object of @type, @offset bytes inside it.  The objects are at multiples of their
- * size in the block, plus @distance.
- */
-struct block_vote {
-	uint32_t type;
-	bool is_record;
-	uint64_t offset, distance;
-	uint64_t first, last; /* lowest and highest place of an access in the block */
-	uint32_t size;
-	uint64_t count;
-};
-
-struct vote_list {
-	struct block_vote *votes;
-	uint32_t nr;
-	uint16_t *by_hash; /* VOTES_HASHED: 1 + index; NULL: the list is short */
-	uint64_t others;   /* accesses whose vote was not kept */
-	uint64_t silent;   /* accesses by instructions whose type is not known */
+/* The blocks of one call stack, of all sizes. */
+struct block_site {
+	uint32_t type; /* that of its groups, the one with most fields; 0: none or several */
+	bool has_several;
+	uint64_t silent, bytes; /* of groups without a type; see vote_list */
 };
 
 struct block_types {
@@ -44,6 +30,9 @@ struct block_types {
 	struct access_types *accesses;
 	struct heap_blocks live;
 	struct u64map by_key;
+	struct u64map by_site; /* block_site_key() to 1 + index */
+	struct block_site *sites;
+	uint32_t nr_sites, room_sites;
 	struct u64map by_pc; /* of an allocating call to 1 + the type that it is for */
 	struct block_group *groups;
 	struct vote_list *lists;
@@ -250,6 +239,20 @@ static int block_take(struct block_types *b, const struct mem_record *r)
 	return block_group_of(b, &block) < 0 ? -ENOMEM : 0;
 }
 
+/*
+ * Where the start of an object of @size bytes is, modulo @size, if @place in the block is accessed
+ * as what @found says.  In an array at the end of a struct that is not known: 0.
+ */
+static uint64_t block_distance(const struct types *t, const struct access_type *found,
+			       uint64_t place, uint64_t size)
+{
+	const struct type_member *tail = type_tail(types_get(t, found->type));
+
+	if (tail && found->offset >= tail->offset)
+		return 0;
+	return (place + size - found->offset % size) % size;
+}
+
 /* The vote of an access that counts. */
 static int block_vote_of(struct block_types *b, uint64_t address, uint64_t pc, uint32_t bytes,
 			 bool is_write)
@@ -265,16 +268,18 @@ static int block_vote_of(struct block_types *b, uint64_t address, uint64_t pc, u
 	group = block_group_of(b, &block);
 	if (group <= 0)
 		return (int)group;
-	size = found && found->is_exact ? types_get(b->types, found->type)->size : 0;
+	size = access_tells_field(b->types, found, bytes) ? types_get(b->types, found->type)->size
+							  : 0;
 	if (!size) {
 		b->lists[group - 1].silent++;
+		b->lists[group - 1].bytes += bytes == 1 || bytes >= BULK_BYTES;
 		return 0;
 	}
 	at = address - block.start;
 	vote = (struct block_vote){ .type = found->type,
 				    .is_record = found->is_record,
 				    .offset = found->offset,
-				    .distance = (at + size - found->offset % size) % size,
+				    .distance = block_distance(b->types, found, at, size),
 				    .first = at,
 				    .last = at,
 				    .size = bytes,
@@ -303,261 +308,92 @@ int block_types_vote_run(struct block_types *b, const struct mem_access *access,
 	return ret;
 }
 
-/* ---- the decision ------------------------------------------------------------ */
+/* ---- sites ------------------------------------------------------------------- */
 
-/* True if an object of @inner is @at bytes inside @outer. */
-static bool block_contains(const struct types *t, uint32_t outer, uint64_t at,
-			   const struct block_vote *inner, unsigned depth)
+static uint64_t block_site_key(uint64_t pc, uint32_t stack)
 {
-	const struct type *type = types_get(t, outer), *wanted = types_get(t, inner->type);
-	uint32_t i;
+	uint64_t key = (pc ^ (uint64_t)stack << 40) * UINT64_C(0x9e3779b97f4a7c15);
 
-	if (depth > CONTAINS_DEPTH)
-		return false;
-	if (type->kind == TYPE_ARRAY) {
-		const struct type *element = types_get(t, type->element);
+	return key ^ key >> 29;
+}
 
-		return element->size &&
-		       block_contains(t, type->element, at % element->size, inner, depth + 1);
+/* The site of a group, which is added.  NULL without memory. */
+static struct block_site *block_site_of(struct block_types *b, const struct block_group *g)
+{
+	uint64_t *at = u64map_at(&b->by_site, block_site_key(g->pc, g->stack));
+
+	if (at && !*at) {
+		if (b->nr_sites == b->room_sites) {
+			uint32_t room = b->room_sites ? b->room_sites * 2 : 64;
+			void *more = realloc(b->sites, room * sizeof(*b->sites));
+
+			if (!more)
+				return NULL;
+			b->sites = more;
+			b->room_sites = room;
+		}
+		b->sites[b->nr_sites++] = (struct block_site){ 0 };
+		*at = b->nr_sites;
 	}
-	if (at == 0 && outer == inner->type)
-		return true;
-	if (!type_is_record(type)) /* numbers and pointers: their size is enough */
-		return at == 0 && !inner->is_record && type->size == wanted->size;
-	for (i = 0; i < type->nr_members; i++) {
-		const struct type_member *m = &type->members[i];
-
-		if (at >= m->offset && (at - m->offset < m->size || m->flags & MEMBER_FLEXIBLE) &&
-		    block_contains(t, m->type, at - m->offset, inner, depth + 1))
-			return true;
-	}
-	return false;
+	return at ? &b->sites[*at - 1] : NULL;
 }
 
-/* A record that ends with an array without a size. */
-static bool block_is_open(const struct type *type)
+/* Note the type of a group for other groups of its site. */
+static void block_site_note(const struct types *t, struct block_site *s, uint32_t type)
 {
-	return type->nr_members && type->members[type->nr_members - 1].flags & MEMBER_FLEXIBLE;
-}
-
-/*
- * True if @type has the same field at the same offset: records of C that begin with the same
- * members are used as each other.
- */
-static bool block_same_field(const struct types *t, uint32_t type, const struct block_vote *vote)
-{
-	const struct type *of = types_get(t, type), *voted = types_get(t, vote->type);
-	uint64_t end;
-	uint32_t mine, other;
-
-	if (!type_is_record(of))
-		return false;
-	mine = types_leaf_at(t, type, vote->offset, vote->size, &end);
-	other = types_leaf_at(t, vote->type, vote->offset, vote->size, &end);
-	return mine < LEAF_BEYOND && other < LEAF_BEYOND &&
-	       of->leaves[mine].size == voted->leaves[other].size &&
-	       !strcmp(of->leaves[mine].path, voted->leaves[other].path);
-}
-
-/* True if an access at @place fits one object or an array of @type. */
-static bool block_explains_at(const struct types *t, uint32_t type, const struct block_vote *vote,
-			      uint64_t place)
-{
-	const struct type *of = types_get(t, type);
-	bool is_open = of->nr_members && of->members[of->nr_members - 1].flags & MEMBER_FLEXIBLE;
-	uint64_t at = of->size && !is_open ? place % of->size : place, end;
-
-	if (vote->type == type)
-		return at == vote->offset ||
-		       (vote->is_record &&
-			types_leaf_at(t, type, at, vote->size, &end) ==
-				types_leaf_at(t, type, vote->offset, vote->size, &end));
-	if (at == vote->offset && vote->is_record && block_same_field(t, type, vote))
-		return true;
-	return at >= vote->offset && block_contains(t, type, at - vote->offset, vote, 0);
-}
-
-/* True if @vote fits blocks that are one object or an array of @type, after @header bytes. */
-static bool block_explains(const struct types *t, uint32_t type, uint64_t header,
-			   const struct block_vote *vote)
-{
-	return block_explains_at(t, type, vote, vote->first - header) &&
-	       block_explains_at(t, type, vote, vote->last - header);
-}
-
-/* A type that blocks may have, after a header of the program's allocator. */
-struct block_candidate {
-	uint32_t type;
-	uint64_t header;
-	uint64_t support, all; /* votes after the header */
-};
-
-static void block_support(const struct types *t, const struct vote_list *list,
-			  struct block_candidate *c)
-{
-	uint32_t i;
-
-	c->support = 0;
-	c->all = list->others;
-	for (i = 0; i < list->nr; i++) {
-		const struct block_vote *v = &list->votes[i];
-
-		if (v->first < c->header)
-			continue;
-		c->all += v->count;
-		if (block_explains(t, c->type, c->header, v))
-			c->support += v->count;
-	}
-}
-
-/*
- * True if the first @header bytes of a block belong to the program's allocator: only numbers were
- * accessed there, or nothing is known and the rest is exactly one object of @size bytes.
- */
-static bool block_has_header(const struct block_group *g, const struct vote_list *list,
-			     uint64_t header, uint64_t size)
-{
-	bool found = header + size == g->size;
-	uint32_t i;
-
-	for (i = 0; i < list->nr; i++) {
-		const struct block_vote *v = &list->votes[i];
-
-		if (v->first >= header)
-			continue;
-		if (v->is_record || v->last + v->size > header)
-			return false;
-		found = true;
-	}
-	return found;
-}
-
-/*
- * True if all objects of the type are at one place after where the first one of an array would be:
- * they are parts of a block that is something else.
- */
-static bool block_is_elsewhere(const struct types *t, const struct vote_list *list,
-			       const struct block_candidate *c)
-{
-	uint64_t low = UINT64_MAX, high = 0, size = types_get(t, c->type)->size;
-	uint32_t i;
-
-	for (i = 0; i < list->nr; i++) {
-		const struct block_vote *v = &list->votes[i];
-
-		if (v->type != c->type || v->first < v->offset)
-			continue;
-		low = v->first - v->offset < low ? v->first - v->offset : low;
-		high = v->last - v->offset > high ? v->last - v->offset : high;
-	}
-	return low == high && low >= c->header + size;
-}
-
-/* Of types that explain the same votes, the larger one contains the other. */
-static bool block_is_better(const struct types *t, const struct block_candidate *c,
-			    const struct block_candidate *best)
-{
-	if (c->support != best->support)
-		return c->support > best->support;
-	return types_get(t, c->type)->size > types_get(t, best->type)->size;
-}
-
-static uint64_t block_stride(const struct types *t, const struct block_group *g,
-			     const struct vote_list *list)
-{
-	uint64_t size = types_get(t, g->type)->size, room = g->size - g->header;
-	uint32_t i;
-
-	if (size >= room || block_is_open(types_get(t, g->type)))
-		return room;
-	for (i = 0; list && i < list->nr; i++) {
-		if (list->votes[i].type == g->type && list->votes[i].last >= g->header + size)
-			return size;
-	}
-	return room % size ? room : size;
-}
-
-/* The allocating call names the type. */
-static bool block_decide_given(const struct block_types *b, struct block_group *g,
-			       const struct vote_list *list)
-{
-	struct block_candidate c = { .type = g->given };
-	const struct type *type = types_get(b->types, g->given);
-
-	if (!g->given || !type->size || type->size > g->size)
-		return false;
-	block_support(b->types, list, &c);
-	g->votes = c.all;
-	g->agreeing = c.support;
-	g->type = g->given;
-	g->stride = g->size / type->size > 1 ? type->size : g->size;
-	return true;
-}
-
-/*
- * Numbers and pointers are certain only if nearly all accesses to the block are to them, and not
- * only to the first one, which may be a header of the program's allocator.
- */
-static bool block_is_certain(const struct types *t, const struct vote_list *list,
-			     const struct block_candidate *c, uint64_t size)
-{
-	bool is_array = size == types_get(t, c->type)->size;
-	uint64_t all = c->all;
-	uint32_t i;
-
-	if (!type_is_record(types_get(t, c->type))) {
-		all += list->silent;
-		for (i = 0; i < list->nr; i++)
-			is_array = is_array || list->votes[i].last > list->votes[i].first;
-		if (!is_array)
-			return false;
-	}
-	return c->type && c->support && (double)c->support >= BLOCK_CERTAIN * (double)all;
-}
-
-static void block_decide(const struct block_types *b, struct block_group *g,
-			 const struct vote_list *list)
-{
-	struct block_candidate best = { 0 };
-	uint32_t i;
-
-	if (block_decide_given(b, g, list))
+	if (!type || block_is_prefix(t, type, s->type))
 		return;
-	for (i = 0; i < list->nr; i++) {
-		const struct block_vote *v = &list->votes[i];
-		struct block_candidate c = { .type = v->type };
-		const struct type *type = types_get(b->types, v->type);
+	if (!s->type || block_is_prefix(t, s->type, type))
+		s->type = type;
+	else
+		s->has_several = true;
+}
 
-		if (!type->size || (v->is_record && !type->nr_leaves))
-			continue;
-		if (v->distance && v->distance <= HEADER_MAX && v->first >= v->distance &&
-		    block_has_header(g, list, v->distance, type->size))
-			c.header = v->distance;
-		if (v->is_record && block_is_elsewhere(b->types, list, &c))
-			continue;
-		block_support(b->types, list, &c);
-		if (block_is_better(b->types, &c, &best))
-			best = c;
+/* Blocks of one call stack that differ in size are mostly of one type: with a tail, or arrays. */
+static void block_decide_by_site(struct block_types *b)
+{
+	struct block_site *s;
+	uint32_t i;
+
+	for (i = 0; i < b->nr; i++) {
+		s = block_site_of(b, &b->groups[i]);
+		if (s)
+			block_site_note(b->types, s, b->groups[i].type);
 	}
-	g->agreeing = best.support;
-	g->votes = best.all;
-	if (!block_is_certain(b->types, list, &best, g->size))
-		return;
-	g->type = best.type;
-	g->header = best.header;
-	g->stride = block_stride(b->types, g, list);
+	for (i = 0; i < b->nr; i++) {
+		s = block_site_of(b, &b->groups[i]);
+		if (s && s->type && !s->has_several)
+			block_decide_as(b->types, &b->groups[i], &b->lists[i], s->type);
+		if (s && !b->groups[i].type) {
+			s->silent += b->lists[i].silent;
+			s->bytes += b->lists[i].bytes;
+		}
+	}
 }
 
 void block_types_decide(struct block_types *b)
 {
 	uint32_t i;
 
+	for (i = 0; i < b->nr; i++)
+		block_decide(b->types, &b->groups[i], &b->lists[i]);
+	block_decide_by_site(b);
 	for (i = 0; i < b->nr; i++) {
-		block_decide(b, &b->groups[i], &b->lists[i]);
 		block_release_list(&b->lists[i]);
 	}
 	heap_blocks_release(&b->live);
 	b->live = (struct heap_blocks){ 0 };
+}
+
+bool block_types_is_bytes(const struct block_types *b, const struct heap_site *site)
+{
+	const struct block_site *s;
+	uint64_t number;
+
+	if (!u64map_get(&b->by_site, block_site_key(site->pc, site->stack), &number))
+		return false;
+	s = &b->sites[number - 1];
+	return s->bytes * 2 > s->silent;
 }
 
 uint32_t block_types_groups(const struct block_types *b)
@@ -580,6 +416,8 @@ void block_types_free(struct block_types *b)
 		block_release_list(&b->lists[i]);
 	free(b->lists);
 	free(b->groups);
+	free(b->sites);
+	u64map_release(&b->by_site);
 	u64map_release(&b->by_key);
 	u64map_release(&b->by_pc);
 	heap_blocks_release(&b->live);

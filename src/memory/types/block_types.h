@@ -50,6 +50,12 @@ void block_types_decide(struct block_types *b);
 const struct block_group *block_types_find(const struct block_types *b,
 					   const struct heap_site *site, uint64_t size);
 
+/*
+ * True if blocks from @site without a type are mostly accessed as bytes: one by one, or many at
+ * once.
+ */
+bool block_types_is_bytes(const struct block_types *b, const struct heap_site *site);
+
 uint32_t block_types_groups(const struct block_types *b);
 const struct block_group *block_types_group(const struct block_types *b, uint32_t number);
 

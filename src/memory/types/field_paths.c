@@ -119,6 +119,19 @@ static void add_plain(struct leaves *l, const struct type_member *m, uint32_t in
 	types_add(l, path, type->name, m->offset, m->size, index);
 }
 
+static bool types_find_tail(const struct types *t, const struct type *type)
+{
+	const struct type_member *last;
+	const struct type *array;
+
+	if ((type->kind != TYPE_STRUCT && type->kind != TYPE_CLASS) || type->nr_members < 2)
+		return false;
+	last = &type->members[type->nr_members - 1];
+	array = types_get(t, last->type);
+	return array->kind == TYPE_ARRAY && array->count <= 1 && last->nr_leaves &&
+	       last->offset <= type->size && types_get(t, array->element)->size;
+}
+
 int types_make_leaves(struct types *t, struct type *type)
 {
 	struct leaves l = { .t = t };
@@ -148,6 +161,7 @@ int types_make_leaves(struct types *t, struct type *type)
 	}
 	type->leaves = l.list;
 	type->nr_leaves = l.nr;
+	type->has_tail = types_find_tail(t, type);
 	return l.no_memory ? -ENOMEM : 0;
 }
 
@@ -254,12 +268,34 @@ static struct field_found types_find(const struct types *t, const struct type *t
 	return padding;
 }
 
+/* The field at @offset of the array at the end of @type, which has any number of elements. */
+static struct field_found find_in_tail(const struct types *t, const struct type *type,
+				       const struct type_member *tail, uint64_t offset,
+				       uint64_t size)
+{
+	uint64_t element = types_get(t, types_get(t, tail->type)->element)->size;
+	uint64_t before = (offset - tail->offset) / element * element;
+	struct field_found f = find_in_member(t, type, tail, offset - before, size, 0);
+
+	if (tail->nr_leaves == 1) /* one field up to the end of the block */
+		return (struct field_found){ f.leaf, tail->offset, UINT64_MAX };
+	f.start += before;
+	f.end += before;
+	return f;
+}
+
 uint32_t types_leaf_at(const struct types *t, uint32_t number, uint64_t offset, uint64_t size,
 		       uint64_t *end)
 {
 	const struct type *type = types_get(t, number);
+	const struct type_member *tail = type_tail(type);
 	struct field_found f;
 
+	if (tail && offset >= tail->offset) {
+		f = find_in_tail(t, type, tail, offset, size);
+		*end = f.end > offset ? f.end : offset + 1;
+		return f.leaf != LEAF_PADDING && f.leaf >= type->nr_leaves ? LEAF_PADDING : f.leaf;
+	}
 	if (offset >= type->size || !type->nr_leaves) {
 		*end = UINT64_MAX;
 		return type->nr_leaves || !type_is_record(type) ? LEAF_BEYOND : LEAF_PADDING;

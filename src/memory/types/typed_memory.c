@@ -64,7 +64,7 @@ static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc,
 		return;
 	}
 	found = access_types_find(m->accesses, pc, false);
-	if (!found || !found->is_exact || !found->is_record)
+	if (!access_tells_field(m->types, found, 1) || !found->is_record)
 		return;
 	type = types_get(m->types, found->type);
 	if (!type_is_record(type) || !type->nr_leaves || found->offset >= type->size ||
@@ -114,6 +114,11 @@ uint64_t typed_memory_votes(const struct typed_memory *m, uint32_t type, uint64_
 		*agreeing += g->agreeing;
 	}
 	return votes;
+}
+
+bool typed_memory_is_bytes(const struct typed_memory *m, const struct heap_site *site)
+{
+	return block_types_is_bytes(m->blocks, site);
 }
 
 void typed_memory_free(struct typed_memory *m)

@@ -43,6 +43,9 @@ void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
 /* The votes on blocks of @type, and how many of them agree; 0 if no block has it by vote. */
 uint64_t typed_memory_votes(const struct typed_memory *m, uint32_t type, uint64_t *agreeing);
 
+/* True if the blocks from @site that have no type are accessed as bytes. */
+bool typed_memory_is_bytes(const struct typed_memory *m, const struct heap_site *site);
+
 /* Accepts NULL. */
 void typed_memory_free(struct typed_memory *m);
 

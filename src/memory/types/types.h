@@ -78,6 +78,7 @@ struct type {
 	uint32_t line;
 	bool is_cxx, is_packed;
 	bool is_nameless;            /* a record that only a typedef names */
+	bool has_tail;               /* see type_tail() */
 	struct type_member *members; /* of records, sorted by offset (unions: source order) */
 	uint32_t nr_members;
 	uint32_t element; /* of arrays: the innermost element type */
@@ -138,8 +139,18 @@ static inline bool type_is_record(const struct type *type)
 }
 
 /*
+ * The last member of a struct, if it is an array without a size or with at most one element: blocks
+ * may be longer than the type, or shorter, by what the program stores there.  NULL: none.
+ */
+static inline const struct type_member *type_tail(const struct type *type)
+{
+	return type->has_tail ? &type->members[type->nr_members - 1] : NULL;
+}
+
+/*
  * The leaf of type @number at @offset, for an access of @size bytes; *@end is the offset at
- * which the leaf ends, where a wide access continues.  May return LEAF_PADDING or LEAF_BEYOND.
+ * which the leaf ends, where a wide access continues.  All bytes from the tail on belong to the
+ * tail.  May return LEAF_PADDING or LEAF_BEYOND.
  */
 uint32_t types_leaf_at(const struct types *t, uint32_t number, uint64_t offset, uint64_t size,
 		       uint64_t *end);

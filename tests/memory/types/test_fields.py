@@ -47,7 +47,7 @@ def check_c(result, by_code=True):
     without = fields(result, "nameless_t")["first"][1]
     assert without == 1021 or (without == 21 and not by_code), f"nameless_t.first: {without} writes"
     equal(fields(result, "nameless_t"), {"first": (0, without), "second": (0, 14)}, "nameless_t")
-    equal(fields(result, "struct tail"), {"nr": (0, 22), "(behind the type)": (0, 200)}, "struct tail")
+    equal(fields(result, "struct tail"), {"nr": (0, 22), "item[]": (0, 200)}, "struct tail")
 
 
 @each_compiler

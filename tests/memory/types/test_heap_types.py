@@ -142,6 +142,20 @@ def blocks_have_the_types_of_their_annotated_twins(dir, cc, _):
         assert named / sum(cost.values()) > 0.8, cost
 
 
+@each_compiler
+def objects_with_a_tail_and_common_first_members_are_told_apart(dir, cc, _):
+    for level in LEVELS:
+        plain = blamed(traced(dir, "tail_types.c", cc, level)[0])
+        found, twin = counts(plain), counts(blamed(traced(dir, "tail_types.c", cc, level, "-DANNOTATED")[0]))
+        for name in ("struct text", "struct pair"):
+            equal(found.get(name), twin[name], f"{cc} {level}: fields of {name}")
+        # Each text has a final zero; compilers may copy the rest at once.
+        assert found["struct text"]["content[]"][1] > 301, f"{cc} {level}: {found['struct text']}"
+        equal("struct object" in found, False, f"{cc} {level}: objects that have only the type of their first members")
+        buffers = [t for t in plain["types"] if t["name"].startswith("bytes from tail_types.c:")]
+        equal([t["name"].split(" (")[1] for t in buffers], ["buffer_new)"], f"{cc} {level}: buffers")
+
+
 NODES = {"std::_Rb_tree_node<std::pair<K, point>>": ("_M_storage.first", "_M_storage.second.x", "_M_left"),
          "std::_List_node<point>": ("_M_storage.weight", "_M_next"),
          "std::__detail::_Hash_node<std::pair<K, point>, false>": ("_M_storage.second.y", "_M_nxt"),
