@@ -10,6 +10,7 @@
 #include "analyze/module_table.h"
 #include "base/output_file.h"
 #include "cmd.h"
+#include "diff_page.h"
 #include "filter_coroutines.h"
 #include "filter_opts.h"
 #include "json_file.h"
@@ -23,21 +24,26 @@ struct diff_job {
 	struct trace_filter filter;
 	const char *base[DIFF_RUNS_MAX + 1], *head[DIFF_RUNS_MAX + 1]; /* NULL-terminated */
 	size_t nr_base, nr_head;
-	char *notes[4 * DIFF_RUNS_MAX + 2]; /* two per trace at most */
+	char *notes[4 * DIFF_RUNS_MAX + 3]; /* two per trace at most, and one */
 	size_t nr_notes;
 	const char *output; /* NULL: standard output */
+	const char *html;   /* a page besides; NULL: none */
 	enum diff_output form;
 	bool all, fail_on_regression, is_incomplete;
 	enum diff_color color;
 	struct diff diff;
+	struct diff_page page;
 };
 
 /* ---- reading -------------------------------------------------------------------- */
 
 struct diff_reading {
 	const char *trace;
+	const struct trace_filter *filter;
 	struct analysis *analysis;
 	struct symbols *symbols;
+	enum time_side side;
+	struct state_profile *times; /* for a page; NULL: not from these items */
 };
 
 static int diff_no_memory(const char *trace, struct err *err)
@@ -54,6 +60,8 @@ static int diff_take_item(void *arg, const struct trace_item *item, struct err *
 		rc = symbols_add_told(to->symbols, &item->module);
 	else
 		rc = analysis_add(to->analysis, item);
+	if (to->times && rc >= 0)
+		rc = state_profile_add(to->times, item);
 	return rc < 0 ? diff_no_memory(to->trace, err) : 0;
 }
 
@@ -75,6 +83,25 @@ static int diff_note(struct diff_job *job, const char *trace, const struct trace
 	return 0;
 }
 
+/* A page also has the times by stack; with a filter they are read from the whole trace. */
+static int diff_add_times(struct diff_job *job, struct diff_reading *to, const struct report *r,
+			  struct err *err)
+{
+	struct state_profile apart, *times = to->times;
+	int rc = 0;
+
+	if (!times) {
+		state_profile_init(&apart, to->filter);
+		times = &apart;
+		rc = diff_page_read_times(to->trace, to->filter, times, err);
+	}
+	if (!rc && diff_page_add_run(&job->page, to->side, r, times) < 0)
+		rc = diff_no_memory(to->trace, err);
+	if (times == &apart)
+		state_profile_release(&apart);
+	return rc;
+}
+
 static int diff_read_with(struct diff_job *job, struct diff_reading *to,
 			  struct trace_reader *reader, struct diff_profile *profile,
 			  struct err *err)
@@ -92,7 +119,7 @@ static int diff_read_with(struct diff_job *job, struct diff_reading *to,
 		return err->code;
 	if (diff_note(job, to->trace, stats) < 0 || diff_profile_add(profile, &r) < 0)
 		return diff_no_memory(to->trace, err);
-	return 0;
+	return job->html ? diff_add_times(job, to, &r, err) : 0;
 }
 
 /* Which coroutines --site and --kind chose in @trace. */
@@ -117,10 +144,20 @@ static int diff_read_chosen(struct diff_job *job, const char *trace,
 			    struct err *err)
 {
 	struct analysis_options options = { .chosen = filter->chosen };
-	struct diff_reading to = { trace, analysis_new(&options), symbols_new() };
+	struct diff_reading to = {
+		.trace = trace,
+		.filter = filter,
+		.analysis = analysis_new(&options),
+		.symbols = symbols_new(),
+		.side = profile == &job->diff.base ? TIME_BASE : TIME_HEAD,
+	};
 	struct trace_reader *reader = NULL;
+	struct state_profile times;
 	int rc;
 
+	state_profile_init(&times, filter);
+	if (job->html && !trace_filter_is_set(filter))
+		to.times = &times;
 	if (to.analysis && to.symbols) {
 		to.analysis->symbols = to.symbols;
 		reader = trace_reader_open(trace, err);
@@ -132,6 +169,7 @@ static int diff_read_chosen(struct diff_job *job, const char *trace,
 	}
 	if (reader)
 		trace_reader_close(reader);
+	state_profile_release(&times);
 	analysis_free(to.analysis);
 	symbols_free(to.symbols);
 	return rc;
@@ -200,6 +238,17 @@ static bool diff_wants_color(const struct diff_job *job)
 	       strcmp(term, "dumb") != 0;
 }
 
+static struct diff_form diff_form_of(const struct diff_job *job)
+{
+	return (struct diff_form){
+		.base = job->base,
+		.head = job->head,
+		.notes = (const char *const *)job->notes,
+		.color = diff_wants_color(job),
+		.all = job->all,
+	};
+}
+
 static int diff_put(const struct diff_job *job, FILE *out)
 {
 	static int (*const forms[])(const struct diff *, const struct diff_form *, FILE *) = {
@@ -207,13 +256,7 @@ static int diff_put(const struct diff_job *job, FILE *out)
 		[DIFF_MARKDOWN] = diff_markdown,
 		[DIFF_JSON] = diff_json,
 	};
-	struct diff_form form = {
-		.base = job->base,
-		.head = job->head,
-		.notes = (const char *const *)job->notes,
-		.color = diff_wants_color(job),
-		.all = job->all,
-	};
+	struct diff_form form = diff_form_of(job);
 
 	return forms[job->form](&job->diff, &form, out);
 }
@@ -255,21 +298,48 @@ static int diff_write(const struct diff_job *job, struct err *err)
 	return err_errno(err, "cannot write to 'standard output'");
 }
 
+/* Traces of different programs have nothing to compare, which must not pass for "no change". */
+static int diff_note_strangers(struct diff_job *job)
+{
+	const struct diff *d = &job->diff;
+
+	if (d->compared || !d->base.nr_sites || !d->head.nr_sites)
+		return 0;
+	job->notes[job->nr_notes] = strdup(
+		"the two sides have no site in common: are these traces of the same program?");
+	return job->notes[job->nr_notes++] ? 0 : -ENOMEM;
+}
+
+/* The page, and the other form, unless both would go to standard output. */
+static int diff_write_all(struct diff_job *job, struct err *err)
+{
+	const struct diff_form form = diff_form_of(job);
+	int rc = job->html ? diff_page_save(&job->page, &job->diff, &form, job->html, err) : 0;
+
+	if (rc < 0 || (job->html && !strcmp(job->html, "-") && !job->output))
+		return rc;
+	return diff_write(job, err);
+}
+
 static int diff_job_run(struct diff_job *job)
 {
 	struct err err = { 0 };
-	int rc = diff_read_all(job, &err);
+	/* Fail before a long trace is read. */
+	int rc = job->html ? diff_page_check(&err) : 0;
 	size_t i;
 
-	if (!rc && diff_compare(&job->diff) < 0)
+	if (!rc)
+		rc = diff_read_all(job, &err);
+	if (!rc && (diff_compare(&job->diff) < 0 || diff_note_strangers(job) < 0))
 		rc = err_set(&err, -ENOMEM, "no memory for the comparison");
 	if (!rc)
-		rc = diff_write(job, &err);
+		rc = diff_write_all(job, &err);
 	if (rc < 0)
 		message_error("diff", &err);
 	else if (job->is_incomplete || (job->fail_on_regression && job->diff.by_class[DIFF_WORSE]))
 		rc = EXIT_FAILED;
 	diff_release(&job->diff);
+	diff_page_release(&job->page);
 	for (i = 0; i < job->nr_notes; i++)
 		free(job->notes[i]);
 	return rc ? EXIT_FAILED : EXIT_OK;
@@ -284,6 +354,8 @@ static const struct opt options[] = {
 	{ 0, "markdown", NULL, "Markdown, for a pull request",
 	  OPT_VALUE(struct diff_job, form, DIFF_MARKDOWN) },
 	{ 0, "json", "[=FILE]", "one JSON object", OPT_VALUE(struct diff_job, form, DIFF_JSON) },
+	{ 0, "html", "FILE", "also write a page: sites, histograms, flame graph of the difference",
+	  OPT_TEXT(struct diff_job, html) },
 	{ 0, "all", NULL, "print all changes (default: the ten largest per class)",
 	  OPT_FLAG(struct diff_job, all) },
 	{ 0, "color", "WHEN", "color of text: auto (default), always or never",

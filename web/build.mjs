@@ -11,6 +11,7 @@ const PAGES = [
 	{ name: "index", script: "src/main.ts", style: "src/style/page.css", served: true },
 	{ name: "memory", script: "src/memory/main.ts", style: "src/style/memory.css", served: false },
 	{ name: "why", script: "src/why/main.ts", style: "src/style/why.css", served: false },
+	{ name: "compare", script: "src/compare/main.ts", style: "src/style/compare.css", served: false },
 ];
 
 const here = dirname(fileURLToPath(import.meta.url));

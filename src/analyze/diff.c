@@ -6,17 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Room for one more in an array.  0 or -ENOMEM. */
+static int diff_reserve(void **array, size_t nr, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 32;
+	void *grown = nr < *room ? *array : reallocarray(*array, more, size);
+
+	if (!grown)
+		return -ENOMEM;
+	*room = nr < *room ? *room : more;
+	*array = grown;
+	return 0;
+}
+
 static struct diff_change *change_new(struct diff *d)
 {
-	if (d->nr == d->room) {
-		size_t room = d->room ? d->room * 2 : 32;
-		struct diff_change *changes = realloc(d->changes, room * sizeof(*changes));
-
-		if (!changes)
-			return NULL;
-		d->changes = changes;
-		d->room = room;
-	}
+	if (diff_reserve((void **)&d->changes, d->nr, &d->room, sizeof(*d->changes)) < 0)
+		return NULL;
 	d->changes[d->nr] = (struct diff_change){ .detector = "", .path = "" };
 	return &d->changes[d->nr++];
 }
@@ -76,15 +82,24 @@ static double impact_of(const struct diff *d, const struct diff_change *c)
 	return change * (double)c->head.count / (double)d->head.nr_runs;
 }
 
-static int compare_durations(struct diff *d, const struct diff_site *base,
-			     const struct diff_site *head, enum diff_metric metric)
+int diff_site_numbers(const struct diff_profile *p, const struct diff_site *s,
+		      enum diff_metric metric, unsigned permille, struct diff_numbers *out)
 {
+	struct site_durations d = durations_of(p, s, metric);
+
+	return numbers_of(&d, permille, out);
+}
+
+static int compare_durations(struct diff *d, struct diff_pair *pair, enum diff_metric metric)
+{
+	const struct diff_site *base = pair->base, *head = pair->head;
 	struct site_durations b = durations_of(&d->base, base, metric);
 	struct site_durations h = durations_of(&d->head, head, metric);
 	struct diff_verdict v = diff_durations(b.runs, b.nr, h.runs, h.nr, &d->limits);
 	struct diff_change *c;
 	int rc;
 
+	pair->verdicts[metric] = v;
 	if (!v.direction)
 		return 0;
 	c = change_new(d);
@@ -101,13 +116,24 @@ static int compare_durations(struct diff *d, const struct diff_site *base,
 	return rc;
 }
 
+/* NULL: no memory. */
+static struct diff_pair *pair_new(struct diff *d, const struct diff_site *base,
+				  const struct diff_site *head)
+{
+	if (diff_reserve((void **)&d->pairs, d->nr_pairs, &d->pairs_room, sizeof(*d->pairs)) < 0)
+		return NULL;
+	d->pairs[d->nr_pairs] = (struct diff_pair){ .base = base, .head = head };
+	return &d->pairs[d->nr_pairs++];
+}
+
 static int compare_site(struct diff *d, const struct diff_site *base, const struct diff_site *head)
 {
-	int metric, rc = 0;
+	struct diff_pair *pair = pair_new(d, base, head);
+	int metric, rc = pair ? 0 : -ENOMEM;
 
 	d->compared++;
 	for (metric = 0; !rc && metric < NR_DIFF_METRICS; metric++)
-		rc = compare_durations(d, base, head, (enum diff_metric)metric);
+		rc = compare_durations(d, pair, (enum diff_metric)metric);
 	return rc;
 }
 
@@ -131,6 +157,8 @@ static int add_one_sided(struct diff *d, const struct diff_site *s, enum diff_cl
 	struct site_durations waits = durations_of(p, s, DIFF_WAIT);
 	struct diff_change *c;
 
+	if (!pair_new(d, class == DIFF_GONE ? s : NULL, class == DIFF_NEW ? s : NULL))
+		return -ENOMEM;
 	if (!is_in_every_run(p, s))
 		return 0;
 	c = change_new(d);
@@ -227,6 +255,11 @@ static struct diff_numbers count_numbers(const uint64_t *runs, size_t nr)
 	return n;
 }
 
+struct diff_numbers diff_kind_numbers(const struct diff_profile *p, const struct diff_row *row)
+{
+	return count_numbers(row ? row->runs : no_runs, p->nr_runs);
+}
+
 static int compare_kind(struct diff *d, const struct diff_row *base, const struct diff_row *head)
 {
 	const uint64_t *b = base ? base->runs : no_runs, *h = head ? head->runs : no_runs;
@@ -234,6 +267,9 @@ static int compare_kind(struct diff *d, const struct diff_row *base, const struc
 	struct diff_verdict v = diff_counts(b, d->base.nr_runs, h, d->head.nr_runs, &d->limits);
 	struct diff_change *c;
 
+	if (diff_reserve((void **)&d->kinds, d->nr_kinds, &d->kinds_room, sizeof(*d->kinds)) < 0)
+		return -ENOMEM;
+	d->kinds[d->nr_kinds++] = (struct diff_kind_pair){ base, head, v };
 	if (!v.direction || !row)
 		return 0;
 	c = change_new(d);
@@ -243,8 +279,8 @@ static int compare_kind(struct diff *d, const struct diff_row *base, const struc
 	c->subject = DIFF_OF_ALIVE;
 	c->verdict = v;
 	c->text = row->text;
-	c->base = count_numbers(b, d->base.nr_runs);
-	c->head = count_numbers(h, d->head.nr_runs);
+	c->base = diff_kind_numbers(&d->base, base);
+	c->head = diff_kind_numbers(&d->head, head);
 	return 0;
 }
 
@@ -379,5 +415,7 @@ void diff_release(struct diff *d)
 	diff_profile_release(&d->base);
 	diff_profile_release(&d->head);
 	free(d->changes);
+	free(d->pairs);
+	free(d->kinds);
 	*d = (struct diff){ 0 };
 }

@@ -8,6 +8,8 @@
 
 #include "analyze/diff_profile.h"
 
+struct json_writer;
+
 /* In the order of the report. */
 enum diff_class {
 	DIFF_WORSE,
@@ -44,12 +46,28 @@ struct diff_change {
 	double impact_ns; /* change of the sum in one run; orders the changes */
 };
 
+/* A site of one side or of both, whether it differs or not. */
+struct diff_pair {
+	const struct diff_site *base, *head; /* NULL: not on this side */
+	struct diff_verdict verdicts[NR_DIFF_METRICS];
+};
+
+/* A kind of coroutine, likewise. */
+struct diff_kind_pair {
+	const struct diff_row *base, *head;
+	struct diff_verdict verdict;
+};
+
 struct diff {
 	struct diff_profile base, head;
 	struct diff_limits limits;
 	struct diff_change *changes; /* sorted by class, then by impact */
 	size_t nr, room;
 	size_t compared; /* sites on both sides */
+	struct diff_pair *pairs;
+	size_t nr_pairs, pairs_room;
+	struct diff_kind_pair *kinds;
+	size_t nr_kinds, kinds_room;
 	size_t by_class[NR_DIFF_CLASSES];
 };
 
@@ -60,6 +78,13 @@ void diff_release(struct diff *d);
 
 /* "waits longer", "new finding" */
 const char *diff_title(const struct diff_change *c);
+
+/* The numbers of a side at a site; @permille: of the least and the greatest run.  0 or -ENOMEM. */
+int diff_site_numbers(const struct diff_profile *p, const struct diff_site *s,
+		      enum diff_metric metric, unsigned permille, struct diff_numbers *out);
+
+/* The same for a kind. */
+struct diff_numbers diff_kind_numbers(const struct diff_profile *p, const struct diff_row *row);
 
 /* ---- forms ---------------------------------------------------------------------- */
 
@@ -73,5 +98,14 @@ struct diff_form {
 int diff_text(const struct diff *d, const struct diff_form *form, FILE *out);
 int diff_markdown(const struct diff *d, const struct diff_form *form, FILE *out);
 int diff_json(const struct diff *d, const struct diff_form *form, FILE *out);
+
+/* The members of that object, into one that the caller began. */
+void diff_put_members(struct json_writer *j, const struct diff *d, const struct diff_form *form);
+
+/*
+ * "sites" with all pairs up to @most, those that differ first, and "kinds": with percentiles,
+ * histograms and verdicts.  0 or -ENOMEM.
+ */
+int diff_put_pairs(struct json_writer *j, const struct diff *d, size_t most);
 
 #endif

@@ -66,26 +66,32 @@ static void json_change(struct json_writer *j, const struct diff_change *c)
 	jw_object_end(j);
 }
 
+void diff_put_members(struct json_writer *j, const struct diff *d, const struct diff_form *form)
+{
+	size_t i;
+
+	json_side(j, "base", form->base);
+	json_side(j, "head", form->head);
+	json_side(j, "notes", form->notes);
+	jw_field_u64(j, "sites_compared", d->compared);
+	jw_field_u64(j, "worse", d->by_class[DIFF_WORSE]);
+	jw_field_u64(j, "better", d->by_class[DIFF_BETTER]);
+	jw_field_u64(j, "new", d->by_class[DIFF_NEW]);
+	jw_field_u64(j, "gone", d->by_class[DIFF_GONE]);
+	jw_key(j, "changes");
+	jw_array_begin(j);
+	for (i = 0; i < d->nr; i++)
+		json_change(j, &d->changes[i]);
+	jw_array_end(j);
+}
+
 int diff_json(const struct diff *d, const struct diff_form *form, FILE *out)
 {
 	struct json_writer j;
-	size_t i;
 
 	jw_init_file(&j, out);
 	jw_object_begin(&j);
-	json_side(&j, "base", form->base);
-	json_side(&j, "head", form->head);
-	json_side(&j, "notes", form->notes);
-	jw_field_u64(&j, "sites_compared", d->compared);
-	jw_field_u64(&j, "worse", d->by_class[DIFF_WORSE]);
-	jw_field_u64(&j, "better", d->by_class[DIFF_BETTER]);
-	jw_field_u64(&j, "new", d->by_class[DIFF_NEW]);
-	jw_field_u64(&j, "gone", d->by_class[DIFF_GONE]);
-	jw_key(&j, "changes");
-	jw_array_begin(&j);
-	for (i = 0; i < d->nr; i++)
-		json_change(&j, &d->changes[i]);
-	jw_array_end(&j);
+	diff_put_members(&j, d, form);
 	jw_object_end(&j);
 	jw_newline(&j);
 	return jw_release(&j);

@@ -147,8 +147,9 @@ static struct diff_verdict quantile_verdict(const struct histogram *const *base,
 	mh = median_of(h, nr_head);
 	if (!diff_is_large(mb, mh, limits->percent, limits->ns))
 		return none;
-	return (struct diff_verdict){ diff_beyond_spread(b, nr_base, h, nr_head), permille,
-				      ratio_of(mb, mh) };
+	return (struct diff_verdict){ .direction = diff_beyond_spread(b, nr_base, h, nr_head),
+				      .permille = permille,
+				      .ratio = ratio_of(mb, mh) };
 }
 
 /* ---- durations --------------------------------------------------------------- */
@@ -209,7 +210,9 @@ static struct diff_verdict diff_single(const struct histogram *base, const struc
 		return none;
 	if ((h > b) != (rank->larger > 0.5))
 		return none;
-	return (struct diff_verdict){ h > b ? 1 : -1, 500, ratio_of(b, h) };
+	return (struct diff_verdict){ .direction = h > b ? 1 : -1,
+				      .permille = 500,
+				      .ratio = ratio_of(b, h) };
 }
 
 struct diff_verdict diff_durations(const struct histogram *const *base, size_t nr_base,
@@ -227,6 +230,7 @@ struct diff_verdict diff_durations(const struct histogram *const *base, size_t n
 			    : diff_single(&b, &h, &rank, limits);
 		if (v.direction && !has_impact(&b, nr_base, &h, nr_head, v.permille))
 			v.direction = 0;
+		v.rank = rank;
 	}
 	histogram_release(&b);
 	histogram_release(&h);

@@ -19,18 +19,20 @@ struct diff_limits {
 	uint64_t ns;      /* least absolute change of a duration */
 };
 
-/* Result of a comparison; all zero: no difference. */
-struct diff_verdict {
-	int direction;     /* +1: head is larger, -1: smaller, 0: no difference beyond noise */
-	unsigned permille; /* the quantile that differs most clearly; 0: a count */
-	double ratio;      /* head to base, at that quantile */
-};
-
 /* Probability that a value of @head is larger than one of @base; 0.5: no difference. */
 struct diff_rank {
 	double larger;
 	double z; /* deviation from 0.5, in standard errors */
 };
+
+/* Result of a comparison; all zero but the rank: no difference. */
+struct diff_verdict {
+	int direction;         /* +1: head is larger, -1: smaller, 0: none beyond noise */
+	unsigned permille;     /* the quantile that differs most clearly; 0: a count */
+	double ratio;          /* head to base, at that quantile */
+	struct diff_rank rank; /* of durations, over the merged values; all zero: no values */
+};
+
 struct diff_rank diff_rank_test(const struct histogram *base, const struct histogram *head);
 
 /*

@@ -117,8 +117,10 @@ static bool profiled_passes(const struct state_profile *p, const struct profiled
 	};
 	const struct trace_filter *f = &p->filter;
 	bool is_wait = state == PROFILED_READY || state == PROFILED_WAITING;
+	uint64_t unused;
 
 	return (!f->has_coroutine || f->coroutine == co->life.probe_id) &&
+	       (!f->chosen || u64map_get(f->chosen, co->life.probe_id, &unused)) &&
 	       (!f->kinds || f->kinds >> begins_with[state] & 1) &&
 	       (!f->site || (is_wait && trace_filter_has_site(f, co->site)));
 }

@@ -81,6 +81,37 @@ int64_t time_tree_child(struct time_tree *t, uint32_t parent, uint32_t place)
 	return (int64_t)*number;
 }
 
+/* The level of @to for level @i of @from, whose parent has one. */
+static int64_t time_tree_copy_level(struct time_tree *to, const struct time_tree *from, size_t i,
+				    const uint32_t *numbers)
+{
+	const struct time_level *level = &from->levels[i];
+	const struct time_place *at = &from->places[level->place];
+	int64_t place = time_tree_place(to, at->name, at->file, at->line);
+
+	return place < 0 ? place : time_tree_child(to, numbers[level->parent], (uint32_t)place);
+}
+
+int time_tree_join(struct time_tree *to, const struct time_tree *from)
+{
+	uint32_t *numbers = calloc(from->nr_levels + 1, sizeof(*numbers));
+	int64_t number = numbers ? 0 : -ENOMEM;
+	size_t i;
+
+	/* A parent comes before its children. */
+	for (i = 1; number >= 0 && i < from->nr_levels; i++) {
+		number = time_tree_copy_level(to, from, i, numbers);
+		if (number < 0)
+			break;
+		numbers[i] = (uint32_t)number;
+		to->levels[number].state = from->levels[i].state;
+		to->levels[number].count += from->levels[i].count;
+		to->levels[number].ns += from->levels[i].ns;
+	}
+	free(numbers);
+	return number < 0 ? -ENOMEM : 0;
+}
+
 unsigned time_tree_stack(const struct time_tree *t, uint32_t level,
 			 uint32_t places[TIME_TREE_DEPTH])
 {

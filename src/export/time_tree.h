@@ -51,6 +51,9 @@ static inline void time_tree_add(struct time_tree *t, uint32_t level, uint64_t n
 	t->levels[level].ns += ns;
 }
 
+/* Add all stacks of @from to @to.  0 or -ENOMEM. */
+int time_tree_join(struct time_tree *to, const struct time_tree *from);
+
 /* The places of a stack, the lowest first; returns their number. */
 unsigned time_tree_stack(const struct time_tree *t, uint32_t level,
 			 uint32_t places[TIME_TREE_DEPTH]);

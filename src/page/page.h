@@ -23,7 +23,8 @@
 #define PAGES(PAGE)  \
 	PAGE(index)  \
 	PAGE(memory) \
-	PAGE(why)
+	PAGE(why)    \
+	PAGE(compare)
 
 /* Replaced by the sections; occurs once in a page. */
 #define PAGE_MARK "<!--corotracer-data-->"
