@@ -4,7 +4,10 @@ import { withBrowser } from "../tests/web/browser.mjs";
 import { openMeasured, panAndZoom } from "../tests/web/measure.mjs";
 
 const [big, small, json] = process.argv.slice(2);
-const VIEWS = { threads: "#view=timeline", coroutines: "#view=timeline&by=coroutine" };
+const VIEWS = {
+	threads: "#view=timeline", coroutines: "#view=timeline&by=coroutine", groups: "#view=timeline&by=coroutine&group=kind&open=all",
+	activity: "#view=timeline&by=coroutine&order=active", "coroutines, with pins": "#view=timeline&by=coroutine&pin=c1.c2.c3.t0.t1",
+};
 
 // The best of three, because other processes use the machine.
 async function opened(browser, file) {

@@ -226,7 +226,7 @@ test("timeline: lanes, zoom, keys, table and CSV", async () => {
 		await page.waitForFunction(() => /by=coroutine/.test(location.hash));
 		await stage.focus();
 		await page.keyboard.press("ArrowDown");
-		await page.locator("summary").click();
+		await page.getByText("What is in sight, as a table").click();
 		await page.waitForFunction(() => document.querySelectorAll(".timeline-table tbody tr").length > 5);
 		await stage.focus();
 		await page.keyboard.press("Enter");

@@ -11,31 +11,34 @@ import { SLICE } from "../data/coros.ts";
 import { cpuPairs } from "../data/slice_cpu.ts";
 import { fitCanvas, palette, type Palette } from "../ui/canvas.ts";
 import { Gestures } from "../ui/gestures.ts";
-import { plainTable, Tip } from "../ui/parts.ts";
+import { Tip } from "../ui/parts.ts";
 import { sheetButtons } from "../ui/save.ts";
 import { isAll, selectedCoros } from "../ui/selection_bar.ts";
 import { drawScene } from "../ui/timeline/draw.ts";
 import { FrameLayer, type FrameHit } from "../ui/timeline/frame_layer.ts";
+import { groupingOf, GROUPINGS, GroupTable, laneGroups, openGroups, rowGroupOf, toggledOpen } from "../ui/timeline/group_rows.ts";
 import { Minimap } from "../ui/timeline/minimap.ts";
 import { wakeFacts } from "../ui/timeline/wake_facts.ts";
 import { WakeFollower } from "../ui/timeline/wake_follow.ts";
 import { isSameWake, wakeAt } from "../ui/timeline/wake_layer.ts";
+import { PinnedRows, pinsOf, toggledPin } from "../ui/timeline/pinned_rows.ts";
 import {
-	AXIS, firstBehind, laneHeight, laneOfY, laneRange, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
+	AXIS, firstBehind, groupOf, laneHeight, laneOfY, laneRange, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
 } from "../ui/timeline/scene.ts";
+import { PIECE_WORDS, sightSheet, sightTable } from "../ui/timeline/sight_table.ts";
 import { debounce, goCoro, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
 import { PIECE, type LaneRequest, type Pieces } from "../worker/lanes.ts";
 import type { CoroFilter, CoroOrder } from "../worker/query.ts";
+import type { RowGroup, Rows } from "../worker/rows.ts";
 
-const WORDS = ["running", "suspended", "ready", "busy", "not in this file"] as const;
 const MAX_BLOCKS = { thread: 3, coroutine: 24 } as const;
-const TABLE_ROWS = 200;
 
 const ORDERS: Record<string, { label: string; order: CoroOrder }> = {
 	first: { label: "in order of appearance", order: { key: "first", down: false } },
 	longest: { label: "longest wait first", order: { key: "longest", down: true } },
 	suspends: { label: "most suspends first", order: { key: "suspends", down: true } },
+	active: { label: "active in this window first", order: { key: "active", down: true } },
 };
 
 const SHOWS: Record<string, { label: string; filter: Partial<CoroFilter> }> = {
@@ -67,6 +70,11 @@ export class TimelineView implements View {
 	private readonly text: HTMLInputElement;
 	private readonly showing: HTMLSelectElement;
 	private readonly order: HTMLSelectElement;
+	private readonly grouping: HTMLSelectElement;
+	private readonly rowCount = h("span", { class: "result", role: "status" });
+	private readonly groupTable: GroupTable;
+	private readonly pinned: PinnedRows;
+	private groups: readonly RowGroup[] = [];
 	private readonly arrows: HTMLInputElement;
 	private readonly frames = new FrameLayer();
 	private readonly wakes: WakeFollower;
@@ -84,6 +92,7 @@ export class TimelineView implements View {
 	private pending: { ref: number; at: number } | null = null;        // to be chosen once its piece is here
 	private readonly keep: () => void;
 	private readonly settle: () => void;
+	private readonly follow: () => void;
 
 	constructor(ctx: Context) {
 		this.ctx = ctx;
@@ -115,16 +124,23 @@ export class TimelineView implements View {
 		this.text.placeholder = "Name, kind, place or id";
 		this.showing = this.select("Which coroutines", SHOWS, "show");
 		this.order = this.select("Order of the lanes", ORDERS, "order");
-		this.coroFilters = h("span", { class: "row" }, this.text, this.showing, this.order);
+		this.grouping = this.select("Groups of coroutines", GROUPINGS, "group");
+		this.coroFilters = h("span", { class: "row" }, this.text, this.showing, this.order, this.grouping);
+		this.groupTable = new GroupTable(ctx.trace, (key) => this.toggleGroup(key), (open) => this.set({ open: open ? "all" : "" }));
+		this.pinned = new PinnedRows(this.scene, {
+			changed: () => this.viewChanged(), facts: (s, piece) => this.factsOf(piece, s), unpin: (pin) => this.togglePin(pin),
+			open: (s, lane) => s.by === "coroutine" && this.open(s.lanes[lane] + 1),
+		});
 		this.arrows = h("input", { type: "checkbox" });
 		this.arrows.checked = true;
 		this.frameMarks = h("input", { type: "checkbox" });
 		this.frameField = h("label", { class: "field", hidden: true }, this.frameMarks, "frames");
 		this.keep = debounce(250, () => this.keepRange());
 		this.settle = debounce(150, () => this.settled());
+		this.follow = debounce(200, () => void this.chooseLanes());
 		this.legend = h("span", { class: "legend lane-legend", hidden: true });
-		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.stage,
-			h("div", { class: "timeline-foot" }, this.info, this.legend), this.table, this.spoken);
+		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.pinned.el, this.stage,
+			h("div", { class: "timeline-foot" }, this.info, this.legend), this.groupTable.el, this.table, this.spoken);
 		this.listen();
 	}
 
@@ -154,7 +170,7 @@ export class TimelineView implements View {
 					this.scene.view.fit();
 					this.viewChanged();
 				}, { aria: { label: "All: show the whole run" } })),
-			h("span", { class: "result" }), sheetButtons("what is in sight", () => this.sheet()));
+			this.rowCount, sheetButtons("what is in sight", () => sightSheet(this.scene)));
 	}
 
 	private listen(): void {
@@ -196,6 +212,7 @@ export class TimelineView implements View {
 		this.showMoment();
 		this.fillToolbar();
 		this.loadFrames();
+		this.pinned.show(params);
 		void this.chooseLanes();
 	}
 
@@ -229,11 +246,13 @@ export class TimelineView implements View {
 			if (whole) s.view.fit();
 			if (!this.el.hidden) this.loadFrames();
 		}
+		if (parts.has("coros")) this.pinned.show(this.params);
 		if (parts.has("coros") || parts.has("lod") || parts.has("index") || parts.has("meta")) void this.chooseLanes();
 	}
 
 	hide(): void {
 		this.tip.hide();
+		this.pinned.hideTips();
 	}
 
 	private set(change: Params): void {
@@ -259,7 +278,8 @@ export class TimelineView implements View {
 		this.fillLegend(by);
 		if (document.activeElement !== this.text) this.text.value = p.q ?? "";
 		this.showing.value = p.show ?? "all";
-		this.order.value = p.order ?? "first";
+		this.order.value = p.order && p.order in ORDERS ? p.order : "first";
+		this.grouping.value = groupingOf(p);
 		s.arrows = p.arrows !== "0";
 		this.arrows.checked = s.arrows;
 		this.frames.on = p.frames !== "0";
@@ -285,21 +305,48 @@ export class TimelineView implements View {
 		const { trace } = this.ctx;
 		const s = this.scene;
 		if (s.by === "thread") {
+			this.takeGroups(null);
 			const others = trace.meta.threads_of > trace.meta.threads.length ? 1 : 0;
 			s.lanes = Array.from({ length: trace.meta.threads.length + others }, (_, i) => i);
 			await this.chooseCoros();
 		} else if (trace.complete) {
 			const filter = { ...selectedCoros(this.ctx, this.params), ...(SHOWS[this.params.show ?? "all"] ?? SHOWS.all).filter };
 			const order = (ORDERS[this.params.order ?? "first"] ?? ORDERS.first).order;
-			const rows = await trace.engine.call<Uint32Array>("query", [filter, order]);
-			if (s.by !== "coroutine") return;
-			s.lanes = Array.from(rows, (r) => trace.coros.c.nr[r]);
+			const asked = this.params;
+			const rows = await trace.engine.call<Rows>("rows", [{ filter, order, group: groupingOf(asked), open: openGroups(asked), from: s.view.from, to: s.view.to }]);
+			if (s.by !== "coroutine" || asked.group !== this.params.group || asked.open !== this.params.open || asked.order !== this.params.order) return;
+			const key = s.lanes[s.selectedLane];
+			s.lanes = Array.from(rows.lanes);
+			s.selectedLane = key === undefined ? -1 : s.lanes.indexOf(key);
+			this.takeGroups(rows);
 			const chosen = this.laneFromParams();
 			this.layLanes();
 			if (chosen >= 0) this.reveal(chosen);
 		}
 		this.layLanes();
 		this.viewChanged(false);
+	}
+
+	private takeGroups(rows: Rows | null): void {
+		const by = rows ? groupingOf(this.params) : "";
+		this.groups = rows?.groups ?? [];
+		this.scene.groups = laneGroups(this.ctx.trace, by, this.groups);
+		this.groupTable.show(by, rows ?? { lanes: new Float64Array(), groups: [], count: 0, active: -1, exact: true });
+		const active = rows && rows.active >= 0 ? `, ${rows.exact ? "" : "up to "}${fmt.count(rows.active)} active here` : "";
+		setText(this.rowCount, rows ? `${fmt.plural(rows.count, "coroutine")}${by === "" ? "" : ` in ${fmt.plural(rows.groups.length, "group")}`}${active}` : "");
+	}
+
+	private toggleGroup(key: number): void {
+		this.set({ open: toggledOpen(this.groups, key) });
+	}
+
+	private togglePin(pin: string): void {
+		if (pin === "") return;
+		this.params = { ...this.params, pin: toggledPin(this.params, pin) };
+		this.ctx.setParams(this, this.params);
+		this.pinned.show(this.params);
+		const isPinned = pinsOf(this.params).includes(pin);
+		setText(this.spoken, isPinned ? "pinned above the other rows" : "not pinned any more");
 	}
 
 	// In lanes of threads, slices of coroutines that are not selected are faint.
@@ -349,6 +396,8 @@ export class TimelineView implements View {
 		s.top = Math.max(0, Math.min(maxTop(s), s.top));
 		this.schedule();
 		void this.fetch();
+		void this.pinned.fetch();
+		if (byHand && this.params.order === "active") this.follow();
 		if (byHand) {
 			// What was below the pointer is elsewhere now.
 			s.hovered = -1;
@@ -375,6 +424,7 @@ export class TimelineView implements View {
 		this.colours ??= palette(ctx);
 		drawScene(ctx, s, this.colours);
 		this.frames.draw(ctx, s, this.colours);
+		this.pinned.draw();
 		this.minimap.draw();
 	}
 
@@ -383,7 +433,7 @@ export class TimelineView implements View {
 		const { first, last } = visibleLanes(s);
 		// Half a screen more on each side: something to draw until the next answer arrives.
 		return {
-			by: s.by, lanes: s.lanes.slice(Math.max(0, first - 8), last + 8), from: s.view.from - s.view.span / 2,
+			by: s.by, lanes: s.lanes.slice(Math.max(0, first - 8), last + 8).filter((key) => key >= 0), from: s.view.from - s.view.span / 2,
 			to: s.view.to + s.view.span / 2, step: s.view.span / timeWidth(s), maxBlocks: MAX_BLOCKS[s.by],
 		};
 	}
@@ -529,22 +579,22 @@ export class TimelineView implements View {
 		this.schedule();
 	}
 
-	private factsOf(i: number): [string, string][] {
+	private factsOf(i: number, s = this.scene): [string, string][] {
 		const { trace } = this.ctx;
-		const p = this.scene.pieces!;
+		const p = s.pieces!;
 		const ref = p.coro[i];
 		const several = p.type[i] === PIECE.busy;
 		const out: [string, string][] = [["", several ? fmt.plural(p.count[i], "slice") :
 			p.type[i] === PIECE.omitted ? `${trace.titleOfNr(ref - 1)}: its slices here are not in this file` :
-				`${trace.titleOfNr(ref - 1)} ${WORDS[p.type[i]]}`]];
+				`${trace.titleOfNr(ref - 1)} ${PIECE_WORDS[p.type[i]]}`]];
 		out.push(["from", fmt.stamp(p.x0[i])], ["for", fmt.duration(p.x1[i] - p.x0[i])]);
 		if (several) {
 			out.push(["busy", fmt.percent(p.part[i], 1)]);
 			if (ref > 0) out.push([p.exact ? "of" : "mostly", trace.titleOfNr(ref - 1)]);
-			out.push(...this.cpuFacts(i));
+			out.push(...this.cpuFacts(i, p));
 			return out;
 		}
-		if (p.type[i] === PIECE.run) out.push(["thread", trace.thread(p.thread[i])], ...this.cpuFacts(i));
+		if (p.type[i] === PIECE.run) out.push(["thread", trace.thread(p.thread[i])], ...this.cpuFacts(i, p));
 		const words = p.type[i] === PIECE.run ? (p.flags[i] & SLICE.ended ? "then ends at" : "then waits at") : "at";
 		if (p.flags[i] & SLICE.running) out.push(["then", "still running at the end"]);
 		else if (p.site[i] > 0) out.push([words, trace.sitePlace(p.site[i])]);
@@ -553,8 +603,7 @@ export class TimelineView implements View {
 	}
 
 	// Nothing if context switches were not recorded, or the piece has no single slices.
-	private cpuFacts(i: number): [string, string][] {
-		const p = this.scene.pieces!;
+	private cpuFacts(i: number, p: Pieces): [string, string][] {
 		if (!this.ctx.trace.meta.cpu || !p.exact || p.count[i] === 0) return [];
 		if (Number.isNaN(p.queued[i])) return [["processor time", "not measured"]];
 		return cpuPairs({ measured: (p.x1[i] - p.x0[i]) * p.part[i], queued: p.queued[i], blocked: p.blocked[i] }, p.calls[p.call[i]]);
@@ -594,9 +643,15 @@ export class TimelineView implements View {
 	// Below the lanes, and for screen readers.
 	private tell(facts: [string, string][], id: string, more: HTMLElement | null = null): void {
 		replace(this.info, h("b", null, facts[0][1]), ...facts.slice(1).map(([k, v]) => h("span", null, h("span", { class: "muted" }, `${k} `), v)),
-			more, id !== "" ? h("a", { href: coroHref(id) }, "Open the coroutine") : null);
+			more, id !== "" ? h("a", { href: coroHref(id) }, "Open the coroutine") : null, this.pinButton());
 		setText(this.spoken, facts.map(([k, v]) => `${k} ${v}`).join(", "));
 		this.schedule();
+	}
+
+	private pinButton(): HTMLElement | null {
+		const pin = PinnedRows.pinOf(this.scene, this.scene.selectedLane);
+		const isPinned = pinsOf(this.params).includes(pin);
+		return pin === "" ? null : button(isPinned ? "Unpin the row" : "Pin the row", () => this.togglePin(pin), { class: "button quiet" });
 	}
 
 	private chooseFrames(hit: FrameHit): void {
@@ -634,6 +689,12 @@ export class TimelineView implements View {
 		}
 		this.frames.chosen = null;
 		const lane = laneOfY(s, y);
+		const group = rowGroupOf(s, this.groups, lane);
+		if (group) {
+			s.selectedLane = lane;
+			this.toggleGroup(group.key);
+			return;
+		}
 		const piece = pieceAt(s, x, y);
 		const wake = this.isRun(piece) ? null : wakeAt(s, x, y);
 		if (wake && !isSameWake(wake, s.chosenWake)) {
@@ -670,7 +731,7 @@ export class TimelineView implements View {
 			this.reveal(s.selectedLane);
 			this.selectedPiece = -1;
 			this.frames.chosen = null;
-			if (s.lanes.length > 0) setText(this.spoken, laneTitle(s, s.selectedLane));
+			if (s.lanes.length > 0) setText(this.spoken, `${laneTitle(s, s.selectedLane)} ${groupOf(s, s.selectedLane)?.facts ?? ""}`);
 			this.schedule();
 			return true;
 		}
@@ -683,6 +744,15 @@ export class TimelineView implements View {
 			return true;
 		}
 		if (ev.key === "Backspace") return this.ctx.trail.back();
+		if (ev.key === "p") {
+			this.togglePin(PinnedRows.pinOf(s, s.selectedLane));
+			return true;
+		}
+		const group = ev.key === "Enter" ? rowGroupOf(s, this.groups, s.selectedLane) : undefined;
+		if (group) {
+			this.toggleGroup(group.key);
+			return true;
+		}
 		if (ev.key === "." || ev.key === ",") return this.step(ev.key === "." ? 1 : -1);
 		if (ev.key === "f" || ev.key === "F") {
 			const hit = this.frames.next(s, Math.max(0, s.selectedLane), ev.key === "f" ? 1 : -1);
@@ -720,59 +790,7 @@ export class TimelineView implements View {
 		return true;
 	}
 
-	// ---- for screen readers, and for other programs ----
-
-	private inSight(): { lane: number; piece: number }[] {
-		const s = this.scene;
-		const out: { lane: number; piece: number }[] = [];
-		if (!s.pieces || s.pieces.request.by !== s.by) return out;
-		const { first, last } = visibleLanes(s);
-		for (let lane = first; lane < last; lane++) {
-			const range = laneRange(s, lane);
-			for (let i = firstBehind(s.pieces, range, s.view.from); i < range.end && s.pieces.x0[i] <= s.view.to; i++) out.push({ lane, piece: i });
-		}
-		return out;
-	}
-
 	private drawTable(): void {
-		if (!this.table.open) return;
-		const s = this.scene;
-		const p = s.pieces;
-		const all = this.inSight();
-		if (!p || all.length === 0) {
-			replace(this.tableBody, h("p", { class: "muted" }, "Nothing is in sight."));
-			return;
-		}
-		const table = plainTable("What is in sight", [
-			{ label: "Lane", show: (r) => laneTitle(s, r.lane) },
-			{ label: "What", show: (r) => WORDS[p.type[r.piece]] },
-			{ label: "Coroutine", show: (r) => this.coroCell(p.coro[r.piece]) },
-			{ label: "From", end: true, show: (r) => fmt.stamp(p.x0[r.piece]) },
-			{ label: "For", end: true, show: (r) => fmt.duration(p.x1[r.piece] - p.x0[r.piece]) },
-			{ label: "Slices", end: true, show: (r) => fmt.count(p.count[r.piece]) },
-			{ label: "Place", class: "clip mono", show: (r) => this.ctx.trace.siteText(p.site[r.piece]) },
-		], all.slice(0, TABLE_ROWS));
-		replace(this.tableBody, all.length > TABLE_ROWS ? h("p", { class: "muted" }, `The first ${TABLE_ROWS} of ${fmt.count(all.length)}; zoom in, or save them all as CSV.`) : null, table);
-	}
-
-	private coroCell(ref: number): Node | string {
-		const row = ref > 0 ? this.ctx.trace.coros.rowOf(ref - 1) : -1;
-		return row >= 0 ? h("a", { href: coroHref(this.ctx.trace.coros.id(row)) }, this.ctx.trace.title(row)) : "several";
-	}
-
-	private sheet() {
-		const { trace } = this.ctx;
-		const s = this.scene;
-		const p = s.pieces;
-		return {
-			name: "timeline",
-			head: ["lane", "what", "coroutine_id", "coroutine", "from_ns", "duration_ns", "slices", "busy", "place", "reason", "queued_ns", "blocked_ns"],
-			rows: this.inSight().map(({ lane, piece: i }) => {
-				const row = p!.coro[i] > 0 ? trace.coros.rowOf(p!.coro[i] - 1) : -1;
-				return [laneTitle(s, lane), WORDS[p!.type[i]], row >= 0 ? trace.coros.id(row) : null, row >= 0 ? trace.name(row) : null,
-					p!.x0[i], p!.x1[i] - p!.x0[i], p!.count[i], Number(p!.part[i].toFixed(3)), trace.siteText(p!.site[i]), trace.reason(p!.reason[i]),
-					Number.isNaN(p!.queued[i]) ? null : p!.queued[i], Number.isNaN(p!.blocked[i]) ? null : p!.blocked[i]];
-			}),
-		};
+		if (this.table.open) replace(this.tableBody, ...sightTable(this.scene));
 	}
 }

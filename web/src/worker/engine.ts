@@ -8,6 +8,7 @@ import { lifeOf, wakeesOf } from "./life.ts";
 import { Moments } from "./moments.ts";
 import { pathTo } from "./path.ts";
 import { select, sort, type CoroFilter, type CoroOrder } from "./query.ts";
+import { timelineRows, type RowRequest } from "./rows.ts";
 import { Store, type Raw } from "./store.ts";
 import { sumsOf, type SumRequest } from "./sums.ts";
 import type { TreeRequest } from "./tree_lines.ts";
@@ -112,6 +113,10 @@ export class Engine {
 		case "stack": return { value: await this.moments.stack(args[0] as number, args[1] as number, progress) };
 		case "wakes": return { value: await this.moments.wakes(args[0] as number, args[1] as number, progress) };
 		case "blocks": return { value: (await this.store.index()).rows };
+		case "rows": {
+			const rows = await timelineRows(this.store, args[0] as RowRequest);
+			return { value: rows, transfer: [rows.lanes.buffer as ArrayBuffer] };
+		}
 		case "lanes": {
 			const pieces = await lanePieces(this.store, args[0] as LaneRequest);
 			return { value: pieces, transfer: transferables(pieces) };

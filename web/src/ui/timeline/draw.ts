@@ -4,6 +4,7 @@
 import * as fmt from "../../base/format.ts";
 import { drawAxis, fitText, FONT, type Palette } from "../canvas.ts";
 import { PIECE } from "../../worker/lanes.ts";
+import { drawGroupRow } from "./group_rows.ts";
 import { AXIS, colourIndex, firstBehind, laneRange, laneTitle, laneY, timeWidth, visibleLanes, xOf, type Scene } from "./scene.ts";
 import { drawMoment, drawWakes } from "./wake_layer.ts";
 
@@ -22,6 +23,10 @@ export function drawScene(ctx: Ctx, s: Scene, p: Palette): void {
 	ctx.clip();
 	const { first, last } = visibleLanes(s);
 	for (let lane = first; lane < last; lane++) {
+		if (s.lanes[lane] < 0) {
+			drawGroupRow(ctx, s, p, lane);
+			continue;
+		}
 		if (s.by === "coroutine") drawLifeLine(ctx, s, p, lane);
 		drawLane(ctx, s, p, lane);
 	}

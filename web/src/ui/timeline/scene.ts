@@ -11,10 +11,18 @@ const HIGH = { thread: 84, coroutine: 34 } as const;
 
 export type Wake = Pieces["wakes"][number];
 
+// The row of a group of coroutines; the lane -2 is that of the first one.
+export interface LaneGroup {
+	title: string;
+	facts: string;             // its sums
+	isOpen: boolean;
+}
+
 export interface Scene {
 	trace: Trace;
 	by: "thread" | "coroutine";
-	lanes: number[];           // threads by index, or numbers of coroutines
+	lanes: number[];           // threads by index, or numbers of coroutines; below 0: a group
+	groups?: readonly LaneGroup[];
 	view: Viewport;
 	top: number;               // scroll position of the lanes in pixels
 	width: number;
@@ -99,7 +107,13 @@ export function pieceAt(s: Scene, x: number, y: number): number {
 	return best;
 }
 
+export function groupOf(s: Scene, lane: number): LaneGroup | null {
+	return s.lanes[lane] < 0 ? (s.groups?.[-2 - s.lanes[lane]] ?? null) : null;
+}
+
 export function laneTitle(s: Scene, lane: number): string {
+	const group = groupOf(s, lane);
+	if (group) return group.title;
 	return s.by === "thread" ? `thread ${s.trace.thread(s.lanes[lane])}` : s.trace.titleOfNr(s.lanes[lane]);
 }
 
