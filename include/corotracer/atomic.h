@@ -10,6 +10,8 @@
 #ifndef COROTRACER_ATOMIC_H
 #define COROTRACER_ATOMIC_H
 
+#include <corotracer/header_begin.h>
+
 #define ctp_load_relaxed(p)         __atomic_load_n((p), __ATOMIC_RELAXED)
 #define ctp_load_acquire(p)         __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define ctp_store_relaxed(p, v)     __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -68,5 +70,7 @@
 
 #define ctp_likely(x)   __builtin_expect(!!(x), 1)
 #define ctp_unlikely(x) __builtin_expect(!!(x), 0)
+
+#include <corotracer/header_end.h>
 
 #endif

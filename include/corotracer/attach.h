@@ -49,6 +49,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <corotracer/header_begin.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -912,5 +914,7 @@ CTP_SLOW uint64_t ctp_probe_id(const struct ctp_probe *p)
 #endif
 
 #include <corotracer/request_slow.h>
+
+#include <corotracer/header_end.h>
 
 #endif

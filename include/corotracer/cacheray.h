@@ -24,6 +24,17 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#ifdef __cplusplus
+#include <cstddef>
+#include <new>
+#include <typeinfo>
+#include <utility>
+#if defined(__GNUG__)
+#include <cxxabi.h>
+#endif
+#endif
+
+#include <corotracer/header_begin.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,59 +99,59 @@ static inline void *cacheray_typed(void *p, size_t size, size_t count, const cha
 	return p;
 }
 
-#define cacheray_malloc(type) ((type *)cacheray_typed(malloc(sizeof(type)), sizeof(type), 1, #type))
+#ifdef __cplusplus
+#define CACHERAY_CAST(type, pointer) static_cast<type *>(pointer)
+#else
+#define CACHERAY_CAST(type, pointer) ((type *)(pointer))
+#endif
+#define cacheray_malloc(type) \
+	CACHERAY_CAST(type, cacheray_typed(malloc(sizeof(type)), sizeof(type), 1, #type))
 #define cacheray_calloc(type, count) \
-	((type *)cacheray_typed(calloc((count), sizeof(type)), sizeof(type), (count), #type))
+	CACHERAY_CAST(type,          \
+		      cacheray_typed(calloc((count), sizeof(type)), sizeof(type), (count), #type))
 /* Resize @p, an array of @type or NULL, to @count values.  On NULL the old array is unchanged. */
-#define cacheray_realloc(p, type, count)                                                         \
-	((type *)cacheray_typed(reallocarray((p), (count), sizeof(type)), sizeof(type), (count), \
-				#type))
+#define cacheray_realloc(p, type, count)                                                           \
+	CACHERAY_CAST(type, cacheray_typed(reallocarray((p), (count), sizeof(type)), sizeof(type), \
+					   (count), #type))
 
 #ifdef __cplusplus
 }
 
-#include <cstddef>
-#include <new>
-#include <typeinfo>
-#include <utility>
-#if defined(__GNUG__)
-#include <cxxabi.h>
-#endif
-
 namespace cacheray
 {
 
-/* The name of T as in source code, demangled once per type. */
-template <class T> inline const char *type_name()
+/* The name of CtpType as in source code, demangled once per type. */
+template <class CtpType> inline const char *type_name()
 {
 #if defined(__GNUG__) && defined(__GXX_RTTI)
-	static const char *const name = abi::__cxa_demangle(typeid(T).name(), nullptr, nullptr,
-							    nullptr);
+	static const char *const name = abi::__cxa_demangle(typeid(CtpType).name(), nullptr,
+							    nullptr, nullptr);
 	return name ? name : "?";
 #else
 	return "?";
 #endif
 }
 
-/* Annotate @count values of T at @p. */
-template <class T> inline T *annotate(T *p, std::size_t count = 1)
+/* Annotate @count values of CtpType at @p. */
+template <class CtpType> inline CtpType *annotate(CtpType *p, std::size_t count = 1)
 {
 	if (p)
-		cacheray_rtta_add(static_cast<const void *>(p), sizeof(T), count, type_name<T>());
+		cacheray_rtta_add(static_cast<const void *>(p), sizeof(CtpType), count,
+				  type_name<CtpType>());
 	return p;
 }
 
-/* new T(args...), annotated; a normal delete frees it. */
-template <class T, class... Args> inline T *make(Args &&...args)
+/* new CtpType(args...), annotated; a normal delete frees it. */
+template <class CtpType, class... Args> inline CtpType *make(Args &&...args)
 {
-	return annotate(new T(std::forward<Args>(args)...));
+	return annotate(new CtpType(std::forward<Args>(args)...));
 }
 
 /* An annotation for the lifetime of the scope object: for arrays, arenas and members. */
 class scope
 {
       public:
-	template <class T> explicit scope(T *p, std::size_t count = 1) : at(p)
+	template <class CtpType> explicit scope(CtpType *p, std::size_t count = 1) : at(p)
 	{
 		annotate(p, count);
 	}
@@ -156,35 +167,37 @@ class scope
 };
 
 /* For containers: std::vector<T, cacheray::allocator<T>>. */
-template <class T> struct allocator {
-	typedef T value_type;
+template <class CtpType> struct allocator {
+	typedef CtpType value_type;
 	allocator() noexcept
 	{
 	}
-	template <class U> allocator(const allocator<U> &) noexcept
+	template <class CtpOther> allocator(const allocator<CtpOther> &) noexcept
 	{
 	}
-	T *allocate(std::size_t n)
+	CtpType *allocate(std::size_t n)
 	{
-		return annotate(static_cast<T *>(::operator new(n * sizeof(T))), n);
+		return annotate(static_cast<CtpType *>(::operator new(n * sizeof(CtpType))), n);
 	}
-	void deallocate(T *p, std::size_t) noexcept
+	void deallocate(CtpType *p, std::size_t) noexcept
 	{
 		::operator delete(p);
 	}
 };
-template <class T, class U>
-inline bool operator==(const allocator<T> &, const allocator<U> &) noexcept
+template <class CtpType, class CtpOther>
+inline bool operator==(const allocator<CtpType> &, const allocator<CtpOther> &) noexcept
 {
 	return true;
 }
-template <class T, class U>
-inline bool operator!=(const allocator<T> &, const allocator<U> &) noexcept
+template <class CtpType, class CtpOther>
+inline bool operator!=(const allocator<CtpType> &, const allocator<CtpOther> &) noexcept
 {
 	return false;
 }
 
 } // namespace cacheray
 #endif
+
+#include <corotracer/header_end.h>
 
 #endif

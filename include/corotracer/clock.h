@@ -19,6 +19,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+#include <corotracer/header_begin.h>
 #endif
 
 /* An SDK that includes this in many translation units may define CTP_SLOW for a single copy. */
@@ -234,5 +236,7 @@ CTP_SLOW_LINKAGE uint64_t ctp_clock_anchor(struct ctp_thread *t, const struct ct
 #ifdef __cplusplus
 }
 #endif
+
+#include <corotracer/header_end.h>
 
 #endif

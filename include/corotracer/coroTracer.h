@@ -31,10 +31,29 @@
 
 #include <corotracer/cpp/awaiter.h>
 #include <corotracer/cpp/context.h>
+#include <corotracer/cpp/init.h>
 #include <corotracer/cpp/promise.h>
 #include <corotracer/cpp/resource.h>
 #include <corotracer/cpp/state.h>
 #include <corotracer/cpp/traced.h>
 #include <corotracer/cpp/wait.h>
+
+/* Programs of the existing coroTracer header may rely on what it includes. */
+#include <atomic>
+#include <coroutine>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #endif

@@ -46,11 +46,26 @@
 #include <corotracer/memory_hook.h>
 #include <corotracer/probe.h>
 
+#include <corotracer/header_begin.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define COROTRACER_API __attribute__((visibility("default")))
+
+/* A descriptor, an address or a number as the number of a resource. */
+#ifdef __cplusplus
+extern "C++" {
+template <class CtpResource> static inline uint64_t corotracer__number(CtpResource resource)
+{
+	return (uint64_t)resource;
+}
+}
+#define COROTRACER__NUMBER(resource) corotracer__number(resource)
+#else
+#define COROTRACER__NUMBER(resource) ((uint64_t)(resource))
+#endif
 
 /* Embedded in the program's coroutine struct; all zero means untraced, also later. */
 struct corotracer_coro {
@@ -133,7 +148,8 @@ COROTRACER_API void corotracer_wake_by(const struct corotracer_coro *co,
  */
 COROTRACER_API void corotracer_closing_at(const struct corotracer_coro *co, uint64_t resource,
 					  struct corotracer_site *site);
-#define corotracer_closing(co, fd) corotracer_closing_at((co), (uint64_t)(fd), COROTRACER_HERE)
+#define corotracer_closing(co, fd) \
+	corotracer_closing_at((co), COROTRACER__NUMBER(fd), COROTRACER_HERE)
 
 /*
  * @co holds the lock @resource from now on, or no longer.  With these events the report can
@@ -144,9 +160,9 @@ COROTRACER_API void corotracer_acquired_at(const struct corotracer_coro *co, uin
 COROTRACER_API void corotracer_released_at(const struct corotracer_coro *co, uint64_t resource,
 					   struct corotracer_site *site);
 #define corotracer_acquired(co, lock) \
-	corotracer_acquired_at((co), (uint64_t)(lock), COROTRACER_HERE)
+	corotracer_acquired_at((co), COROTRACER__NUMBER(lock), COROTRACER_HERE)
 #define corotracer_released(co, lock) \
-	corotracer_released_at((co), (uint64_t)(lock), COROTRACER_HERE)
+	corotracer_released_at((co), COROTRACER__NUMBER(lock), COROTRACER_HERE)
 
 /*
  * From now on @co, and coroutines that it creates, work for a span of the program's own traces:
@@ -240,7 +256,7 @@ static inline void corotracer_suspend_on(struct corotracer_coro *co, const void 
 }
 #define corotracer_await(co, reason, resource)                                              \
 	corotracer_suspend_on((co), __builtin_return_address(0), COROTRACER_HERE, (reason), \
-			      (uint64_t)(resource))
+			      COROTRACER__NUMBER(resource))
 
 /* The coroutine runs again, on the calling thread. */
 static inline void corotracer_resume(struct corotracer_coro *co)
@@ -269,5 +285,7 @@ static inline void corotracer_switch(struct corotracer_coro *from, const void *a
 #ifdef __cplusplus
 }
 #endif
+
+#include <corotracer/header_end.h>
 
 #endif

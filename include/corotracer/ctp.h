@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <corotracer/header_begin.h>
+
 #ifdef __cplusplus
 #define CTP_STATIC_ASSERT(cond, text) static_assert(cond, text)
 #else
@@ -215,5 +217,7 @@ static inline const struct ctp_ext_station *ctp_station_ext_ro(const struct ctp_
 {
 	return (const struct ctp_ext_station *)(const void *)st->flexible;
 }
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <corotracer/header_begin.h>
+
 /* Same linkage as the rest of the slow path, if that is included, too. */
 #ifdef CTP_SLOW
 #define CTP_FUNCTION_CODE CTP_SLOW
@@ -196,5 +198,7 @@ CTP_FUNCTION_CODE void ctp_function_plain(const char *name, char *to, size_t siz
 #ifdef __cplusplus
 }
 #endif
+
+#include <corotracer/header_end.h>
 
 #endif

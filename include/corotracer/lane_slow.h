@@ -37,6 +37,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <corotracer/header_begin.h>
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -786,5 +788,7 @@ CTP_SLOW void ctp_thread_leave(struct ctp_thread *t, struct ctp_session *s)
 #ifdef __cplusplus
 }
 #endif
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -25,6 +25,8 @@
 
 #include <corotracer/ctp.h>
 
+#include <corotracer/header_begin.h>
+
 #define CTP_EXT_LANES        0x8u                         /* in ctp_ext_header.features */
 #define CTP_EXT_HANDOVER     0x10u                        /* CTP_REC_THREAD is understood */
 #define CTP_EXT_CONTEXT      0x20u                        /* CTP_REC_CONTEXT is understood */
@@ -373,5 +375,7 @@ static inline struct ctp_ext_lanes *ctp_header_lanes(struct ctp_header *h)
 {
 	return (struct ctp_ext_lanes *)(void *)((char *)h + CTP_EXT_LANES_OFFSET);
 }
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -27,6 +27,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <corotracer/header_begin.h>
+
 /* The address must be the same in all objects of a program: C++ makes it an inline variable. */
 #ifndef CTP_LATER_LINKAGE
 #define CTP_LATER_LINKAGE static
@@ -101,5 +103,7 @@ CTP_SLOW void ctp_later_begin(struct ctp_probe *p, struct ctp_session *s)
 #ifdef __cplusplus
 }
 #endif
+
+#include <corotracer/header_end.h>
 
 #endif

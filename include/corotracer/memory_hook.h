@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include <corotracer/header_begin.h>
+
 /* Values of `what`. */
 #define CTP_MEMORY_CREATED   1u /* about: its name, or NULL */
 #define CTP_MEMORY_RESUMED   2u /* about: unused */
@@ -92,5 +94,7 @@ static CTP_MEMORY_QUIET void ctp_memory_stamp(uint32_t what, const struct ctp_pr
 	} while (0)
 
 #endif
+
+#include <corotracer/header_end.h>
 
 #endif

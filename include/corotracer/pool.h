@@ -19,6 +19,8 @@
 #include <corotracer/lanes.h>
 #include <corotracer/probe.h>
 
+#include <corotracer/header_begin.h>
+
 #define CTP_POOL_TRIES 1000u
 
 /* Allocate memory for @a, at least one unit.  Returns 0 if that is impossible. */
@@ -114,5 +116,7 @@ static inline void ctp_pool_committed(struct ctp_pool *pool, uint32_t before, ui
 	/* (ctp-K) pairs with the acquire in ctp_pool_extend(). */
 	ctp_cas_release(&pool->committed, before, now);
 }
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -42,6 +42,8 @@
 #include <corotracer/request.h>
 #include <corotracer/slot.h>
 
+#include <corotracer/header_begin.h>
+
 #define CTP_CLOCK_WINDOW_NS 16000000u
 #define CTP_CLOCK_SHIFT     32
 
@@ -459,5 +461,7 @@ static inline void ctp_switch(struct ctp_probe *from, struct ctp_probe *to, stru
 	ctp_life_resume(b, t->at + 1, b_id, now);
 	ctp_lane_publish(t, s, 2);
 }
+
+#include <corotracer/header_end.h>
 
 #endif

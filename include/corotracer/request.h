@@ -25,6 +25,8 @@
 #include <corotracer/atomic.h>
 #include <corotracer/ctp.h>
 
+#include <corotracer/header_begin.h>
+
 #define CTP_REQUEST_MAGIC     UINT64_C(0x3130514552505443) /* "CTPREQ01" in memory */
 #define CTP_REQUEST_VERSION   1u
 #define CTP_NOTE_NAME         "corotracer"
@@ -128,5 +130,7 @@ static inline uint64_t ctp_order_sum(const struct ctp_order *order)
 			 ".balign 4\n\t"                                   \
 			 ".8byte " anchor " - .\n\t"                       \
 			 ".popsection" ::)
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -28,6 +28,8 @@
 #include <corotracer/attach.h>
 #include <corotracer/request.h>
 
+#include <corotracer/header_begin.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -269,5 +271,7 @@ static inline void ctp_probe_mark(struct ctp_probe *p, const struct ctp_session 
 #ifdef __cplusplus
 }
 #endif
+
+#include <corotracer/header_end.h>
 
 #endif

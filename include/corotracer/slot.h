@@ -53,6 +53,8 @@
 #include <corotracer/atomic.h>
 #include <corotracer/ctp.h>
 
+#include <corotracer/header_begin.h>
+
 /* A copy of a slot's payload, in private memory. */
 struct ctp_event {
 	uint64_t time_ns;
@@ -105,5 +107,7 @@ static inline int ctp_slot_read(const struct ctp_epoch *slot, uint64_t seq, stru
 	ctp_fence_load_load();
 	return ctp_load_relaxed(&slot->seq) == seq;
 }
+
+#include <corotracer/header_end.h>
 
 #endif

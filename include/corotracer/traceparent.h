@@ -13,6 +13,8 @@
 
 #include <corotracer/lane_slow.h>
 
+#include <corotracer/header_begin.h>
+
 #define CTP_TRACEPARENT_SIZE 55u
 
 /* All zero: none. */
@@ -84,5 +86,7 @@ CTP_SLOW void ctp_context_write(struct ctp_thread *t, struct ctp_session *s, uin
 #ifdef __cplusplus
 }
 #endif
+
+#include <corotracer/header_end.h>
 
 #endif

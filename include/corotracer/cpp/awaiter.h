@@ -24,6 +24,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -72,8 +74,8 @@ template <class Awaiter, class Promise> auto handle_for(std::coroutine_handle<Pr
 		return h;
 }
 
-template <class A>
-concept IsItsAwaiter = !HasMemberCoAwait<A> && !HasFreeCoAwait<A>;
+template <class CtpAwaitable>
+concept IsItsAwaiter = !HasMemberCoAwait<CtpAwaitable> && !HasFreeCoAwait<CtpAwaitable>;
 
 /* The awaitable, or a reference to it, and its awaiter, constructed in place. */
 template <class Inner> struct Awaited {
@@ -124,7 +126,7 @@ struct Awaited<Inner> {
 	Inner inner;
 };
 
-template <class T> struct IsTracedFinal : std::false_type {
+template <class CtpType> struct IsTracedFinal : std::false_type {
 };
 
 template <class Inner> struct IsTracedFinal<TracedFinal<Inner>> : std::true_type {
@@ -415,5 +417,7 @@ template <class Inner> struct TracedFinal : detail::Awaited<Inner> {
 
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

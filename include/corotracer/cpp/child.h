@@ -19,6 +19,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -30,8 +32,8 @@ namespace detail
 {
 
 /* A task type whose coroutines are traced. */
-template <class T>
-concept TracedTask = std::is_base_of_v<PromiseMixin, typename T::promise_type>;
+template <class CtpType>
+concept TracedTask = std::is_base_of_v<PromiseMixin, typename CtpType::promise_type>;
 
 /* Bytes from the start of a frame to its promise, which follows two pointers, aligned. */
 template <class Promise> constexpr uintptr_t promise_offset()
@@ -58,11 +60,12 @@ inline uint64_t newborn_id(uintptr_t address)
 	return 0;
 }
 
-template <TracedTask T> Wait child_of(const T &task)
+template <TracedTask CtpType> Wait child_of(const CtpType &task)
 {
-	using Promise = typename T::promise_type;
-	constexpr size_t words = sizeof(T) / sizeof(uintptr_t) < 8 ? sizeof(T) / sizeof(uintptr_t)
-								   : 8;
+	using Promise = typename CtpType::promise_type;
+	constexpr size_t words = sizeof(CtpType) / sizeof(uintptr_t) < 8
+					 ? sizeof(CtpType) / sizeof(uintptr_t)
+					 : 8;
 	const uintptr_t ours = mixin_offset<Promise>();
 
 	for (size_t i = 0; i < words; i++) {
@@ -83,5 +86,7 @@ template <TracedTask T> Wait child_of(const T &task)
 } // namespace detail
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -16,6 +16,8 @@
 
 #include <string_view>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -33,5 +35,7 @@ inline bool set_traceparent(std::string_view traceparent)
 
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

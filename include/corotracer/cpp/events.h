@@ -26,6 +26,7 @@
 #ifndef COROTRACER_CPP_EVENTS_H
 #define COROTRACER_CPP_EVENTS_H
 
+#include <corotracer/cpp/raw_stations.h>
 #include <corotracer/cpp/site.h>
 #include <corotracer/memory_hook.h>
 #include <corotracer/cpp/state.h>
@@ -35,6 +36,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -43,10 +46,14 @@ namespace detail
 {
 
 /*
- * The probe of a coroutine; true if the coroutine is traced.  Under a collector with lanes
- * `station` is NULL and operator-> must not be used.
+ * The probe of a coroutine; true if the coroutine is traced.  Programs of the existing coroTracer
+ * header use it as a StationData *: see station_of().
  */
 struct Station : ctp_probe {
+	Station() = default;
+	Station(const Station &) = delete;
+	Station &operator=(const Station &) = delete;
+
 	explicit operator bool() const
 	{
 		return life || station;
@@ -57,10 +64,9 @@ struct Station : ctp_probe {
 		return !*this;
 	}
 
-	ctp_station *operator->() const
-	{
-		return station;
-	}
+	operator StationData *() const;
+	StationData *operator->() const;
+	StationData &operator*() const;
 };
 
 /* The per-coroutine state.  my_station and event_count are public API: programs use these names. */
@@ -102,6 +108,78 @@ inline void memory_stamp([[maybe_unused]] uint32_t what, [[maybe_unused]] const 
 			 [[maybe_unused]] const void *about = nullptr)
 {
 	CTP_MEMORY_STAMP(what, &c->my_station, &request.gate, about);
+}
+
+/* ---- stations of traced coroutines --------------------------------------------- */
+
+/* Stands for a station when the region has none left: its bytes are not read. */
+CTP_CPP_STATE inline constinit StationData no_station_left = {};
+
+/*
+ * Claim a station for a coroutine that is traced into lanes.  It has the id of the coroutine, and
+ * no events but those that the program writes.  @nr_events of the probe is free to hold it: only a
+ * probe without a ctp_life counts there.
+ */
+CTP_CPP_HIDDEN StationData *station_claim(ctp_probe *probe)
+{
+	uint32_t index = 0;
+	ctp_session *s = session();
+	ctp_station *claimed = s && ctp_load_relaxed(&s->generation) ? ctp_station_claim(s, &index)
+								     : nullptr;
+	StationData *raw = claimed ? reinterpret_cast<StationData *>(claimed) : &no_station_left;
+
+	if (claimed) {
+		ctp_store_relaxed(&claimed->birth_ts, get_ns());
+		ctp_store_relaxed(&claimed->probe_id, ctp_load_relaxed(&probe->life->id));
+	}
+	if (ctp_cas_relaxed(&probe->nr_events, UINT64_C(0),
+			    static_cast<uint64_t>(reinterpret_cast<uintptr_t>(raw))))
+		return raw;
+	/* Another thread was first; this station stays unused. */
+	return reinterpret_cast<StationData *>(
+		static_cast<uintptr_t>(ctp_load_relaxed(&probe->nr_events)));
+}
+
+/*
+ * The station of a traced coroutine; NULL for an untraced one.  With lanes it is claimed at the
+ * first use, so that only programs that use stations pay for them.
+ */
+inline StationData *station_of(ctp_probe *probe)
+{
+	uint64_t claimed = ctp_load_relaxed(&probe->nr_events);
+
+	if (!probe->life)
+		return reinterpret_cast<StationData *>(probe->station);
+	if (claimed)
+		return reinterpret_cast<StationData *>(static_cast<uintptr_t>(claimed));
+	return station_claim(probe);
+}
+
+/* The promise, and so its Station, is never a const object. */
+inline Station::operator StationData *() const
+{
+	return station_of(const_cast<Station *>(this));
+}
+
+inline StationData *Station::operator->() const
+{
+	return station_of(const_cast<Station *>(this));
+}
+
+inline StationData &Station::operator*() const
+{
+	return *station_of(const_cast<Station *>(this));
+}
+
+/* The coroutine is destroyed, and so is its claimed station. */
+inline void station_release(const Coro *c)
+{
+	uint64_t claimed = c->my_station.life ? ctp_load_relaxed(&c->my_station.nr_events) : 0;
+	ctp_station *station = reinterpret_cast<ctp_station *>(static_cast<uintptr_t>(claimed));
+
+	if (station)
+		/* (ctp-D) pairs with the acquire load in the collector's describe_life(). */
+		ctp_store_release(&station->is_dead, static_cast<uint8_t>(1));
 }
 
 /* ---- the current coroutine -------------------------------------------------- */
@@ -519,6 +597,7 @@ CTP_CPP_HIDDEN void name_next(const char *name)
 CTP_CPP_HIDDEN void end(Coro *c)
 {
 	forget(c, ctp_probe_id(&c->my_station));
+	station_release(c);
 	ctp_probe_end(&c->my_station, &self()->ctp, session(), 0);
 }
 
@@ -554,5 +633,7 @@ CTP_CPP_HIDDEN void wake(const Coro *c, Wait from, std::source_location where)
 } // namespace detail
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

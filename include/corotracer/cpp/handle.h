@@ -16,6 +16,8 @@
 
 #include <corotracer/cpp/state.h>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -80,5 +82,7 @@ CTP_CPP_HIDDEN const void *frame_mixin(const void *frame)
 } // namespace detail
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -25,6 +25,8 @@
 #include <coroutine>
 #include <type_traits>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -63,22 +65,24 @@ class PromiseMixin : private detail::Coro
 	}
 
 	/* Called for every co_await of a promise without its own await_transform(). */
-	template <class A>
-	TracedAwaiter<A &&>
-	await_transform(A &&awaitable, std::source_location where = std::source_location::current())
+	template <class CtpAwaitable>
+	TracedAwaiter<CtpAwaitable &&>
+	await_transform(CtpAwaitable &&awaitable,
+			std::source_location where = std::source_location::current())
 	{
-		return { static_cast<A &&>(awaitable), this, where };
+		return { static_cast<CtpAwaitable &&>(awaitable), this, where };
 	}
 
 	/*
 	 * For a custom await_transform(): wraps the awaitable that it would have returned.  A
 	 * temporary is moved into the result, because it would not live long enough.
 	 */
-	template <class A>
-	TracedAwaiter<A> trace_await(A &&awaitable,
-				     std::source_location where = std::source_location::current())
+	template <class CtpAwaitable>
+	TracedAwaiter<CtpAwaitable>
+	trace_await(CtpAwaitable &&awaitable,
+		    std::source_location where = std::source_location::current())
 	{
-		return { static_cast<A &&>(awaitable), this, where };
+		return { static_cast<CtpAwaitable &&>(awaitable), this, where };
 	}
 
 	/* As trace_await(), for the result of @make, which need not be movable. */
@@ -90,23 +94,26 @@ class PromiseMixin : private detail::Coro
 	}
 
 	/* Wrap the awaitables that initial_suspend(), yield_value() and final_suspend() return. */
-	template <class A>
-	TracedInitial<A> trace_initial(A &&awaitable,
-				       std::source_location where = std::source_location())
+	template <class CtpAwaitable>
+	TracedInitial<CtpAwaitable>
+	trace_initial(CtpAwaitable &&awaitable, std::source_location where = std::source_location())
 	{
-		return { static_cast<A &&>(awaitable), this, where };
+		return { static_cast<CtpAwaitable &&>(awaitable), this, where };
 	}
 
-	template <class A>
-	TracedAwaiter<Annotated<A>> trace_yield(A &&awaitable,
-						std::source_location where = std::source_location())
+	template <class CtpAwaitable>
+	TracedAwaiter<Annotated<CtpAwaitable>>
+	trace_yield(CtpAwaitable &&awaitable, std::source_location where = std::source_location())
 	{
-		return { Annotated<A>{ static_cast<A &&>(awaitable), yielding() }, this, where };
+		return { Annotated<CtpAwaitable>{ static_cast<CtpAwaitable &&>(awaitable),
+						  yielding() },
+			 this, where };
 	}
 
-	template <class A> TracedFinal<A> trace_final(A &&awaitable) noexcept
+	template <class CtpAwaitable>
+	TracedFinal<CtpAwaitable> trace_final(CtpAwaitable &&awaitable) noexcept
 	{
-		return { static_cast<A &&>(awaitable), this };
+		return { static_cast<CtpAwaitable &&>(awaitable), this };
 	}
 
 	/*
@@ -205,8 +212,8 @@ void wake(std::coroutine_handle<Promise> h, Wait from = {},
  *
  *	corotracer::named("session 7", session, fd);
  */
-template <class F, class... Args>
-decltype(auto) named(const char *name, F &&function, Args &&...args)
+template <class CtpFunction, class... Args>
+decltype(auto) named(const char *name, CtpFunction &&function, Args &&...args)
 {
 	struct Named {
 		explicit Named(const char *name_)
@@ -221,10 +228,12 @@ decltype(auto) named(const char *name, F &&function, Args &&...args)
 		}
 	} scope(name);
 
-	return static_cast<F &&>(function)(static_cast<Args &&>(args)...);
+	return static_cast<CtpFunction &&>(function)(static_cast<Args &&>(args)...);
 }
 
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

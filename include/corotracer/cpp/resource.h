@@ -16,6 +16,8 @@
 
 #include <corotracer/cpp/events.h>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -34,24 +36,27 @@ CTP_CPP_HIDDEN void write_resource(uint32_t kind, uint64_t resource, std::source
 
 } // namespace detail
 
-template <class R> void closing(R fd, std::source_location where = std::source_location::current())
+template <class CtpResource>
+void closing(CtpResource fd, std::source_location where = std::source_location::current())
 {
 	detail::write_resource(CTP_REC_CLOSE, detail::resource_number(fd), where);
 }
 
-template <class R>
-void acquired(R lock, std::source_location where = std::source_location::current())
+template <class CtpResource>
+void acquired(CtpResource lock, std::source_location where = std::source_location::current())
 {
 	detail::write_resource(CTP_REC_ACQUIRE, detail::resource_number(lock), where);
 }
 
-template <class R>
-void released(R lock, std::source_location where = std::source_location::current())
+template <class CtpResource>
+void released(CtpResource lock, std::source_location where = std::source_location::current())
 {
 	detail::write_resource(CTP_REC_RELEASE, detail::resource_number(lock), where);
 }
 
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -17,6 +17,8 @@
 #include <cstring>
 #include <source_location>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -128,5 +130,7 @@ inline uint32_t site_id(ctp_session *s, const std::source_location &where)
 } // namespace detail
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -56,6 +56,8 @@
 #include <corotracer/probe.h>
 #include <corotracer/attach.h>
 
+#include <corotracer/header_begin.h>
+
 #define CTP_CPP_STATE __attribute__((visibility("default")))
 
 namespace corotracer
@@ -218,16 +220,6 @@ CTP_CPP_HIDDEN int attach()
 
 } // namespace detail
 
-/*
- * Attach to the collector that the environment names.  Call it once, early in main(); more calls do
- * no harm, and without a call the first coroutine attaches.  Without a collector it has no effect;
- * CTP_VERBOSE=1 prints the reason on stderr.
- */
-inline void InitTracer()
-{
-	detail::attach();
-}
-
 /* True if new coroutines are traced, as far as there is room. */
 inline bool enabled()
 {
@@ -239,5 +231,7 @@ inline bool enabled()
 
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

@@ -27,6 +27,8 @@
 #include <concepts>
 #include <type_traits>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -34,34 +36,34 @@ inline namespace v1
 namespace detail
 {
 
-/* Does @P have a member of that name, of any kind?  If so, the name is ambiguous here. */
+/* Does @CtpPromise have a member of that name, of any kind?  If so, the name is ambiguous here. */
 struct NamesAwaitTransform {
 	int await_transform;
 };
 
-template <class P> struct AwaitTransformOf : P, NamesAwaitTransform {
+template <class CtpPromise> struct AwaitTransformOf : CtpPromise, NamesAwaitTransform {
 };
 
-template <class P>
+template <class CtpPromise>
 concept HasAwaitTransform = !requires
 {
-	&AwaitTransformOf<P>::await_transform;
+	&AwaitTransformOf<CtpPromise>::await_transform;
 };
 
 struct NamesYieldValue {
 	int yield_value;
 };
 
-template <class P> struct YieldValueOf : P, NamesYieldValue {
+template <class CtpPromise> struct YieldValueOf : CtpPromise, NamesYieldValue {
 };
 
-template <class P>
+template <class CtpPromise>
 concept HasYieldValue = !requires
 {
-	&YieldValueOf<P>::yield_value;
+	&YieldValueOf<CtpPromise>::yield_value;
 };
 
-template <class T> struct IsTraced : std::false_type {
+template <class CtpType> struct IsTraced : std::false_type {
 };
 
 template <class Inner> struct IsTraced<TracedAwaiter<Inner>> : std::true_type {
@@ -77,34 +79,37 @@ template <class Inner> struct IsTraced<TracedFinal<Inner>> : std::true_type {
 struct Unknown {
 };
 
-template <class P> struct YieldParameter {
+template <class CtpPromise> struct YieldParameter {
 	using type = Unknown;
 };
 
-template <class C, class R, class V> V parameter_of(R (C::*)(V));
-template <class C, class R, class V> V parameter_of(R (C::*)(V) noexcept);
+template <class CtpClass, class CtpResult, class CtpValue>
+CtpValue parameter_of(CtpResult (CtpClass::*)(CtpValue));
+template <class CtpClass, class CtpResult, class CtpValue>
+CtpValue parameter_of(CtpResult (CtpClass::*)(CtpValue) noexcept);
 
-template <class P>
+template <class CtpPromise>
 requires requires
 {
-	parameter_of(&P::yield_value);
+	parameter_of(&CtpPromise::yield_value);
 }
-struct YieldParameter<P> {
-	using type = decltype(parameter_of(&P::yield_value));
+struct YieldParameter<CtpPromise> {
+	using type = decltype(parameter_of(&CtpPromise::yield_value));
 };
 
 /* The promise, followed by a PromiseMixin unless the promise already has one. */
-template <class P, bool = std::is_base_of_v<PromiseMixin, P>> struct WithMixin : P, PromiseMixin {
+template <class CtpPromise, bool = std::is_base_of_v<PromiseMixin, CtpPromise>>
+struct WithMixin : CtpPromise, PromiseMixin {
 	template <class... Args>
 	explicit WithMixin(std::source_location where, Args &...args)
-	    : P(args...), PromiseMixin(nullptr, where)
+	    : CtpPromise(args...), PromiseMixin(nullptr, where)
 	{
 	}
 };
 
-template <class P> struct WithMixin<P, true> : P {
+template <class CtpPromise> struct WithMixin<CtpPromise, true> : CtpPromise {
 	template <class... Args>
-	explicit WithMixin(std::source_location, Args &...args) : P(args...)
+	explicit WithMixin(std::source_location, Args &...args) : CtpPromise(args...)
 	{
 	}
 };
@@ -159,32 +164,32 @@ template <class Make> auto trace_last(Make &&make, PromiseMixin *p) noexcept
 		return TracedFinal<Awaitable>(Made{}, make, p);
 }
 
-template <class P, class A>
-concept TransformsWithPlace = requires(P &p, A &&a, std::source_location where)
+template <class CtpPromise, class CtpAwaitable>
+concept TransformsWithPlace = requires(CtpPromise &p, CtpAwaitable &&a, std::source_location where)
 {
-	p.await_transform(static_cast<A &&>(a), where);
+	p.await_transform(static_cast<CtpAwaitable &&>(a), where);
 };
 
 } // namespace detail
 
-template <class P> class Traced : public detail::WithMixin<P>
+template <class CtpPromise> class Traced : public detail::WithMixin<CtpPromise>
 {
 	using ctp_place = std::source_location;
 
       public:
-	using corotracer_untraced = P;
+	using corotracer_untraced = CtpPromise;
 
-	Traced(ctp_place ctp_where = ctp_place::current()) requires std::default_initializable<P>
-	    : detail::WithMixin<P>(ctp_where)
+	Traced(ctp_place ctp_where = ctp_place::current()) requires
+		std::default_initializable<CtpPromise> : detail::WithMixin<CtpPromise>(ctp_where)
 	{
 		detail::coro_of(this)->holds = true;
 	}
 
 	/* A promise may have a constructor that takes the arguments of its coroutine. */
 	template <class... Args>
-	requires(sizeof...(Args) > 0 && !std::is_aggregate_v<P> &&
-		 std::is_constructible_v<P, Args &...>) Traced(Args &...ctp_args)
-	    : detail::WithMixin<P>(ctp_place(), ctp_args...)
+	requires(sizeof...(Args) > 0 && !std::is_aggregate_v<CtpPromise> &&
+		 std::is_constructible_v<CtpPromise, Args &...>) Traced(Args &...ctp_args)
+	    : detail::WithMixin<CtpPromise>(ctp_place(), ctp_args...)
 	{
 		detail::coro_of(this)->holds = true;
 	}
@@ -192,61 +197,64 @@ template <class P> class Traced : public detail::WithMixin<P>
 	auto initial_suspend(ctp_place ctp_where = ctp_place::current())
 	{
 		return detail::trace_first(
-			[this]() -> decltype(auto) { return P::initial_suspend(); }, this,
+			[this]() -> decltype(auto) { return CtpPromise::initial_suspend(); }, this,
 			ctp_where);
 	}
 
 	auto final_suspend() noexcept
 	{
 		return detail::trace_last(
-			[this]() noexcept -> decltype(auto) { return P::final_suspend(); }, this);
+			[this]() noexcept -> decltype(auto) { return CtpPromise::final_suspend(); },
+			this);
 	}
 
-	template <class A>
-	auto await_transform(A &&ctp_a, ctp_place ctp_where = ctp_place::current())
+	template <class CtpAwaitable>
+	auto await_transform(CtpAwaitable &&ctp_a, ctp_place ctp_where = ctp_place::current())
 	{
-		if constexpr (!detail::HasAwaitTransform<P>)
-			return TracedAwaiter<A &&>(static_cast<A &&>(ctp_a), this, ctp_where);
-		else if constexpr (detail::TransformsWithPlace<P, A>)
+		if constexpr (!detail::HasAwaitTransform<CtpPromise>)
+			return TracedAwaiter<CtpAwaitable &&>(static_cast<CtpAwaitable &&>(ctp_a),
+							      this, ctp_where);
+		else if constexpr (detail::TransformsWithPlace<CtpPromise, CtpAwaitable>)
 			return detail::trace_transformed(
 				[&]() -> decltype(auto) {
-					return P::await_transform(static_cast<A &&>(ctp_a),
-								  ctp_where);
+					return CtpPromise::await_transform(
+						static_cast<CtpAwaitable &&>(ctp_a), ctp_where);
 				},
 				this, ctp_where);
 		else
 			return detail::trace_transformed(
 				[&]() -> decltype(auto) {
-					return P::await_transform(static_cast<A &&>(ctp_a));
+					return CtpPromise::await_transform(
+						static_cast<CtpAwaitable &&>(ctp_a));
 				},
 				this, ctp_where);
 	}
 
 	/* For "co_yield { 1, 2 }", whose type cannot be deduced. */
 	auto
-	yield_value(typename detail::YieldParameter<P>::type &&ctp_v,
+	yield_value(typename detail::YieldParameter<CtpPromise>::type &&ctp_v,
 		    ctp_place ctp_where = ctp_place::
-			    current()) requires(!std::is_same_v<typename detail::YieldParameter<P>::
-									type,
-								detail::Unknown>)
+			    current()) requires(!std::
+							is_same_v<typename detail::YieldParameter<
+									  CtpPromise>::type,
+								  detail::Unknown>)
 	{
-		using V = typename detail::YieldParameter<P>::type;
+		using CtpValue = typename detail::YieldParameter<CtpPromise>::type;
 
 		return detail::trace_yielded(
 			[&]() -> decltype(auto) {
-				return P::yield_value(static_cast<V &&>(ctp_v));
+				return CtpPromise::yield_value(static_cast<CtpValue &&>(ctp_v));
 			},
 			this, ctp_where);
 	}
 
-	template <class V>
-	auto
-	yield_value(V &&ctp_v,
-		    ctp_place ctp_where = ctp_place::current()) requires detail::HasYieldValue<P>
+	template <class CtpValue>
+	auto yield_value(CtpValue &&ctp_v, ctp_place ctp_where = ctp_place::current()) requires
+		detail::HasYieldValue<CtpPromise>
 	{
 		return detail::trace_yielded(
 			[&]() -> decltype(auto) {
-				return P::yield_value(static_cast<V &&>(ctp_v));
+				return CtpPromise::yield_value(static_cast<CtpValue &&>(ctp_v));
 			},
 			this, ctp_where);
 	}
@@ -254,5 +262,7 @@ template <class P> class Traced : public detail::WithMixin<P>
 
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

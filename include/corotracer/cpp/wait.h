@@ -22,6 +22,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <corotracer/header_begin.h>
+
 namespace corotracer
 {
 inline namespace v1
@@ -42,12 +44,12 @@ struct Wait {
 namespace detail
 {
 
-template <class T> constexpr uint64_t resource_number(T what)
+template <class CtpType> constexpr uint64_t resource_number(CtpType what)
 {
-	if constexpr (std::is_pointer_v<T>)
+	if constexpr (std::is_pointer_v<CtpType>)
 		return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(what));
-	else if constexpr (std::is_enum_v<T>)
-		return static_cast<uint64_t>(static_cast<std::underlying_type_t<T>>(what));
+	else if constexpr (std::is_enum_v<CtpType>)
+		return static_cast<uint64_t>(static_cast<std::underlying_type_t<CtpType>>(what));
 	else
 		return static_cast<uint64_t>(what);
 }
@@ -57,27 +59,27 @@ template <class T> constexpr uint64_t resource_number(T what)
 namespace detail
 {
 
-template <class A>
-concept HasMemberCoAwait = requires(A &&a)
+template <class CtpAwaitable>
+concept HasMemberCoAwait = requires(CtpAwaitable &&a)
 {
-	static_cast<A &&>(a).operator co_await();
+	static_cast<CtpAwaitable &&>(a).operator co_await();
 };
 
-template <class A>
-concept HasFreeCoAwait = requires(A &&a)
+template <class CtpAwaitable>
+concept HasFreeCoAwait = requires(CtpAwaitable &&a)
 {
-	operator co_await(static_cast<A &&>(a));
+	operator co_await(static_cast<CtpAwaitable &&>(a));
 };
 
 /* The awaiter that the compiler would use: the awaitable or what its operator co_await returns. */
-template <class A> constexpr decltype(auto) awaiter_of(A &&a)
+template <class CtpAwaitable> constexpr decltype(auto) awaiter_of(CtpAwaitable &&a)
 {
-	if constexpr (HasMemberCoAwait<A>)
-		return static_cast<A &&>(a).operator co_await();
-	else if constexpr (HasFreeCoAwait<A>)
-		return operator co_await(static_cast<A &&>(a));
+	if constexpr (HasMemberCoAwait<CtpAwaitable>)
+		return static_cast<CtpAwaitable &&>(a).operator co_await();
+	else if constexpr (HasFreeCoAwait<CtpAwaitable>)
+		return operator co_await(static_cast<CtpAwaitable &&>(a));
 	else
-		return static_cast<A &&>(a);
+		return static_cast<CtpAwaitable &&>(a);
 }
 
 } // namespace detail
@@ -87,13 +89,13 @@ template <class A> constexpr decltype(auto) awaiter_of(A &&a)
  * awaitable: use it only within one expression.  In an untraced coroutine it behaves like the
  * awaitable.
  */
-template <class A> struct Annotated {
-	A awaitable;
+template <class CtpAwaitable> struct Annotated {
+	CtpAwaitable awaitable;
 	Wait wait;
 
 	constexpr decltype(auto) operator co_await() &&
 	{
-		return detail::awaiter_of(static_cast<A &&>(awaitable));
+		return detail::awaiter_of(static_cast<CtpAwaitable &&>(awaitable));
 	}
 
 	constexpr Wait corotracer_wait() const
@@ -108,25 +110,28 @@ constexpr Wait waiting(uint32_t reason)
 	return Wait{ 0, reason, 0 };
 }
 
-template <class R> constexpr Wait waiting(uint32_t reason, R resource)
+template <class CtpResource> constexpr Wait waiting(uint32_t reason, CtpResource resource)
 {
 	return Wait{ detail::resource_number(resource), reason, 1 };
 }
 
-template <class A> constexpr Annotated<A &&> because(Wait wait, A &&awaitable)
+template <class CtpAwaitable>
+constexpr Annotated<CtpAwaitable &&> because(Wait wait, CtpAwaitable &&awaitable)
 {
-	return { static_cast<A &&>(awaitable), wait };
+	return { static_cast<CtpAwaitable &&>(awaitable), wait };
 }
 
 /* NAME(resource) is a Wait; NAME(resource, awaitable) awaits @awaitable for that reason. */
-#define CTP_CPP_WAIT(name, reason)                                                            \
-	template <class R> constexpr Wait name(R resource)                                    \
-	{                                                                                     \
-		return waiting(reason, resource);                                             \
-	}                                                                                     \
-	template <class R, class A> constexpr Annotated<A &&> name(R resource, A &&awaitable) \
-	{                                                                                     \
-		return because(waiting(reason, resource), static_cast<A &&>(awaitable));      \
+#define CTP_CPP_WAIT(name, reason)                                                                \
+	template <class CtpResource> constexpr Wait name(CtpResource resource)                    \
+	{                                                                                         \
+		return waiting(reason, resource);                                                 \
+	}                                                                                         \
+	template <class CtpResource, class CtpAwaitable>                                          \
+	constexpr Annotated<CtpAwaitable &&> name(CtpResource resource, CtpAwaitable &&awaitable) \
+	{                                                                                         \
+		return because(waiting(reason, resource),                                         \
+			       static_cast<CtpAwaitable &&>(awaitable));                          \
 	}
 
 CTP_CPP_WAIT(reading, CTP_REASON_IO_READ)      /* a descriptor */
@@ -151,16 +156,16 @@ constexpr Wait yielding()
 namespace detail
 {
 
-template <class A>
-concept SaysWhy = requires(const std::remove_reference_t<A> &a)
+template <class CtpAwaitable>
+concept SaysWhy = requires(const std::remove_reference_t<CtpAwaitable> &a)
 {
 	{
 		a.corotracer_wait()
 		} -> std::convertible_to<Wait>;
 };
 
-template <class A>
-concept SomebodySaysWhy = requires(const std::remove_reference_t<A> &a)
+template <class CtpAwaitable>
+concept SomebodySaysWhy = requires(const std::remove_reference_t<CtpAwaitable> &a)
 {
 	{
 		corotracer_wait(a)
@@ -168,11 +173,11 @@ concept SomebodySaysWhy = requires(const std::remove_reference_t<A> &a)
 };
 
 /* The reason according to @a itself, or to a free function corotracer_wait() for its type. */
-template <class A> constexpr Wait wait_of(const A &a)
+template <class CtpAwaitable> constexpr Wait wait_of(const CtpAwaitable &a)
 {
-	if constexpr (SaysWhy<A>)
+	if constexpr (SaysWhy<CtpAwaitable>)
 		return a.corotracer_wait();
-	else if constexpr (SomebodySaysWhy<A>)
+	else if constexpr (SomebodySaysWhy<CtpAwaitable>)
 		return corotracer_wait(a);
 	else
 		return Wait{};
@@ -181,5 +186,7 @@ template <class A> constexpr Wait wait_of(const A &a)
 } // namespace detail
 } // namespace v1
 } // namespace corotracer
+
+#include <corotracer/header_end.h>
 
 #endif

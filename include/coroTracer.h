@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coroTracer.h - includes corotracer/coroTracer.h, under the name that existing programs include.
+ */
+#include "corotracer/coroTracer.h"
