@@ -31,6 +31,7 @@ if [ $quick = no ]; then
 	# Whoever has a Rust of his own has a newer one; and a real client for the server.
 	command -v cargo >/dev/null 2>&1 || packages+=(cargo rustc)
 	packages+=(apache2-utils tmux zsh fish)
+	packages+=(qcoro-qt6-dev) # its coroutines are traced unchanged
 	packages+=(prometheus) # scrapes the metrics
 	packages+=(gdb strace) # core files of running programs; system calls of the tool
 	# Perfetto's schema and trace processor, for what is exported to it.

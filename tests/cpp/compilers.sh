@@ -16,6 +16,14 @@ warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
 failed=0
 tried=0
 
+# unchanged COMPILER FLAG...: build the program that is traced by an option.
+unchanged()
+{
+	# shellcheck disable=SC2086 # several words
+	"$@" -std=c++20 -g $warnings -I "$source/include" -include corotracer/cpp/trace_all.h \
+		"$here/unchanged/shapes.cpp" -o "$tmp/unchanged_shapes"
+}
+
 # with NAME COMPILER FLAG...: build the target so, and run the tests on it.
 with()
 {
@@ -39,10 +47,15 @@ with()
 		failed=$((failed + 1))
 		return
 	}
+	unchanged "$@" || {
+		echo "not ok - $name: shapes.cpp, traced by an option"
+		failed=$((failed + 1))
+		return
+	}
 	no_exceptions=
 	case "$*" in *-fno-exceptions*) no_exceptions=1 ;; esac
-	for test in awaits threads abuse handles; do
-		if CPP_TARGET=$tmp/cpp_target CPP_NO_EXCEPTIONS=$no_exceptions \
+	for test in awaits threads abuse handles unchanged; do
+		if UNCHANGED_PROGRAMS=$tmp/unchanged_ CPP_TARGET=$tmp/cpp_target CPP_NO_EXCEPTIONS=$no_exceptions \
 			"${PYTHON3:-python3}" "$here/test_$test.py" >"$tmp/log" 2>&1; then
 			echo "ok - $name: test_$test"
 		else

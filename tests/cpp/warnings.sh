@@ -36,6 +36,16 @@ compilers()
 	done
 }
 
+# The option that traces all coroutines has no effect on C and on earlier C++.
+for language in c:c11 c++:c++11 c++:c++17; do
+	command -v g++ >/dev/null || continue
+	tried=$((tried + 1))
+	echo 'extern int one;' | g++ -x "${language%:*}" -std="${language#*:}" -Wall -Wextra -Wpedantic -Werror \
+		-I "$source/include" -include corotracer/cpp/trace_all.h -fsyntax-only - || {
+		echo "not ok - trace_all.h in ${language#*:}"
+		failed=$((failed + 1))
+	}
+done
 used=$(compilers)
 [ "${COROTRACER_FULL:-}" = 1 ] || used=$(compilers | head -n 2)
 for compiler in $used; do

@@ -16,6 +16,7 @@
 #include <corotracer/cpp/state.h>
 #include <corotracer/cpp/wait.h>
 
+#include <coroutine>
 #include <cstring>
 #include <type_traits>
 
@@ -31,9 +32,12 @@ class PromiseMixin;
 namespace detail
 {
 
+/* The promise of coroutines that return @CtpType, as the compiler looks it up. */
+template <class CtpType> using PromiseOf = typename std::coroutine_traits<CtpType>::promise_type;
+
 /* A task type whose coroutines are traced. */
 template <class CtpType>
-concept TracedTask = std::is_base_of_v<PromiseMixin, typename CtpType::promise_type>;
+concept TracedTask = std::is_base_of_v<PromiseMixin, PromiseOf<CtpType>>;
 
 /* Bytes from the start of a frame to its promise, which follows two pointers, aligned. */
 template <class Promise> constexpr uintptr_t promise_offset()
@@ -62,7 +66,7 @@ inline uint64_t newborn_id(uintptr_t address)
 
 template <TracedTask CtpType> Wait child_of(const CtpType &task)
 {
-	using Promise = typename CtpType::promise_type;
+	using Promise = PromiseOf<CtpType>;
 	constexpr size_t words = sizeof(CtpType) / sizeof(uintptr_t) < 8
 					 ? sizeof(CtpType) / sizeof(uintptr_t)
 					 : 8;

@@ -15,13 +15,14 @@
  *
  * Traced<> derives from the promise and wraps some of its functions: the awaitables that the
  * promise returns from initial_suspend(), await_transform(), yield_value() and final_suspend() are
- * traced, and everything else is inherited.  The promise and its awaiters get the same handle types
- * as before: the promise is the first base class, at the same offset in the frame, so that
- * coroutine_handle<promise>::from_promise(*this) still works.
+ * traced, and everything else is inherited.  A promise that is final is its first member instead
+ * (boxed.h).  The promise and its awaiters get the same handle types as before: the promise is at
+ * the same offset in the frame, so that coroutine_handle<promise>::from_promise(*this) still works.
  */
 #ifndef COROTRACER_CPP_TRACED_H
 #define COROTRACER_CPP_TRACED_H
 
+#include <corotracer/cpp/boxed.h>
 #include <corotracer/cpp/promise.h>
 
 #include <concepts>
@@ -45,10 +46,22 @@ template <class CtpPromise> struct AwaitTransformOf : CtpPromise, NamesAwaitTran
 };
 
 template <class CtpPromise>
-concept HasAwaitTransform = !requires
+concept NamesTransform = !requires
 {
 	&AwaitTransformOf<CtpPromise>::await_transform;
 };
+
+/* A final class cannot be asked for names, only whether it would accept @CtpAwaitable. */
+template <class CtpPromise, class CtpAwaitable> constexpr bool transforms()
+{
+	if constexpr (std::is_final_v<CtpPromise>)
+		return requires(CtpPromise & p, CtpAwaitable && a)
+		{
+			p.await_transform(static_cast<CtpAwaitable &&>(a));
+		};
+	else
+		return NamesTransform<CtpPromise>;
+}
 
 struct NamesYieldValue {
 	int yield_value;
@@ -58,10 +71,21 @@ template <class CtpPromise> struct YieldValueOf : CtpPromise, NamesYieldValue {
 };
 
 template <class CtpPromise>
-concept HasYieldValue = !requires
+concept NamesYield = !requires
 {
 	&YieldValueOf<CtpPromise>::yield_value;
 };
+
+template <class CtpPromise, class CtpValue> constexpr bool yields()
+{
+	if constexpr (std::is_final_v<CtpPromise>)
+		return requires(CtpPromise & p, CtpValue && v)
+		{
+			p.yield_value(static_cast<CtpValue &&>(v));
+		};
+	else
+		return NamesYield<CtpPromise>;
+}
 
 template <class CtpType> struct IsTraced : std::false_type {
 };
@@ -76,17 +100,9 @@ template <class Inner> struct IsTraced<TracedFinal<Inner>> : std::true_type {
 };
 
 /* The parameter type of a yield_value() that is not overloaded; Unknown for others. */
-struct Unknown {
-};
-
 template <class CtpPromise> struct YieldParameter {
 	using type = Unknown;
 };
-
-template <class CtpClass, class CtpResult, class CtpValue>
-CtpValue parameter_of(CtpResult (CtpClass::*)(CtpValue));
-template <class CtpClass, class CtpResult, class CtpValue>
-CtpValue parameter_of(CtpResult (CtpClass::*)(CtpValue) noexcept);
 
 template <class CtpPromise>
 requires requires
@@ -98,7 +114,8 @@ struct YieldParameter<CtpPromise> {
 };
 
 /* The promise, followed by a PromiseMixin unless the promise already has one. */
-template <class CtpPromise, bool = std::is_base_of_v<PromiseMixin, CtpPromise>>
+template <class CtpPromise, bool = std::is_base_of_v<PromiseMixin, CtpPromise>,
+	  bool = std::is_final_v<CtpPromise>>
 struct WithMixin : CtpPromise, PromiseMixin {
 	template <class... Args>
 	explicit WithMixin(std::source_location where, Args &...args)
@@ -107,12 +124,30 @@ struct WithMixin : CtpPromise, PromiseMixin {
 	}
 };
 
-template <class CtpPromise> struct WithMixin<CtpPromise, true> : CtpPromise {
+template <class CtpPromise> struct WithMixin<CtpPromise, true, false> : CtpPromise {
 	template <class... Args>
 	explicit WithMixin(std::source_location, Args &...args) : CtpPromise(args...)
 	{
 	}
 };
+
+template <class CtpPromise>
+struct WithMixin<CtpPromise, false, true> : Boxed<CtpPromise>, PromiseMixin {
+	template <class... Args>
+	explicit WithMixin(std::source_location where, Args &...args)
+	    : Boxed<CtpPromise>(args...), PromiseMixin(nullptr, where)
+	{
+	}
+};
+
+/* The promise in its wrapper. */
+template <class CtpPromise> CtpPromise &promise_in(WithMixin<CtpPromise> &wrapper)
+{
+	if constexpr (std::is_final_v<CtpPromise>)
+		return wrapper.boxed;
+	else
+		return wrapper;
+}
 
 /*
  * Wrap the awaitables that the promise's functions return, constructed in place.  These are not
@@ -174,7 +209,15 @@ concept TransformsWithPlace = requires(CtpPromise &p, CtpAwaitable &&a, std::sou
 
 template <class CtpPromise> class Traced : public detail::WithMixin<CtpPromise>
 {
+	static_assert(
+		!std::is_final_v<CtpPromise> || !std::is_base_of_v<PromiseMixin, CtpPromise>,
+		"this final promise already has a PromiseMixin: use trace_initial() and so on");
 	using ctp_place = std::source_location;
+
+	CtpPromise &ctp_promise()
+	{
+		return detail::promise_in<CtpPromise>(*this);
+	}
 
       public:
 	using corotracer_untraced = CtpPromise;
@@ -197,34 +240,36 @@ template <class CtpPromise> class Traced : public detail::WithMixin<CtpPromise>
 	auto initial_suspend(ctp_place ctp_where = ctp_place::current())
 	{
 		return detail::trace_first(
-			[this]() -> decltype(auto) { return CtpPromise::initial_suspend(); }, this,
-			ctp_where);
+			[this]() -> decltype(auto) { return ctp_promise().initial_suspend(); },
+			this, ctp_where);
 	}
 
 	auto final_suspend() noexcept
 	{
 		return detail::trace_last(
-			[this]() noexcept -> decltype(auto) { return CtpPromise::final_suspend(); },
+			[this]() noexcept -> decltype(auto) {
+				return ctp_promise().final_suspend();
+			},
 			this);
 	}
 
 	template <class CtpAwaitable>
 	auto await_transform(CtpAwaitable &&ctp_a, ctp_place ctp_where = ctp_place::current())
 	{
-		if constexpr (!detail::HasAwaitTransform<CtpPromise>)
+		if constexpr (!detail::transforms<CtpPromise, CtpAwaitable>())
 			return TracedAwaiter<CtpAwaitable &&>(static_cast<CtpAwaitable &&>(ctp_a),
 							      this, ctp_where);
 		else if constexpr (detail::TransformsWithPlace<CtpPromise, CtpAwaitable>)
 			return detail::trace_transformed(
 				[&]() -> decltype(auto) {
-					return CtpPromise::await_transform(
+					return ctp_promise().await_transform(
 						static_cast<CtpAwaitable &&>(ctp_a), ctp_where);
 				},
 				this, ctp_where);
 		else
 			return detail::trace_transformed(
 				[&]() -> decltype(auto) {
-					return CtpPromise::await_transform(
+					return ctp_promise().await_transform(
 						static_cast<CtpAwaitable &&>(ctp_a));
 				},
 				this, ctp_where);
@@ -243,18 +288,18 @@ template <class CtpPromise> class Traced : public detail::WithMixin<CtpPromise>
 
 		return detail::trace_yielded(
 			[&]() -> decltype(auto) {
-				return CtpPromise::yield_value(static_cast<CtpValue &&>(ctp_v));
+				return ctp_promise().yield_value(static_cast<CtpValue &&>(ctp_v));
 			},
 			this, ctp_where);
 	}
 
 	template <class CtpValue>
-	auto yield_value(CtpValue &&ctp_v, ctp_place ctp_where = ctp_place::current()) requires
-		detail::HasYieldValue<CtpPromise>
+	auto yield_value(CtpValue &&ctp_v, ctp_place ctp_where = ctp_place::current()) requires(
+		detail::yields<CtpPromise, CtpValue>())
 	{
 		return detail::trace_yielded(
 			[&]() -> decltype(auto) {
-				return CtpPromise::yield_value(static_cast<CtpValue &&>(ctp_v));
+				return ctp_promise().yield_value(static_cast<CtpValue &&>(ctp_v));
 			},
 			this, ctp_where);
 	}
