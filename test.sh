@@ -35,7 +35,7 @@ if [ $quick = no ]; then
 	packages+=(prometheus) # scrapes the metrics
 	packages+=(gdb strace) # core files of running programs; system calls of the tool
 	# Perfetto's schema and trace processor, for what is exported to it.
-	packages+=(python3-pip)
+	packages+=(python3-pip python3-dev) # also builds the extension of the package for Python
 	packages+=(graphviz) # draws the exported wait graph
 	# The page, in a real browser.
 	packages+=(chromium)
