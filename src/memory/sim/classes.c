@@ -2,6 +2,8 @@
 /* classes.c - classify misses: cold, capacity, conflict or coherence. */
 #include "memory/sim/classes.h"
 
+#include "memory/sim/lru_run.h"
+
 int classes_lost(struct cache *c, uint64_t line)
 {
 	uint64_t *bits = u64map_at(&c->lost, line / 64);
@@ -38,4 +40,34 @@ int classes_miss(struct cache *c, uint64_t line, bool was_lost)
 		return SIM_CONFLICT;
 	*cell |= RECENCY_MARK;
 	return seen ? SIM_CAPACITY : SIM_COLD;
+}
+
+int classes_of_uses(struct cache *c, uint64_t *uses, uint32_t nr, uint64_t weight,
+		    uint64_t (*counts)[2])
+{
+	uint64_t sums[SIM_CLASSES][2] = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		uint64_t use = uses[i];
+		int class = 0;
+
+		if (i + RECENCY_AHEAD < nr)
+			recency_fetch(&c->shadow, SLOT_LINE(uses[i + RECENCY_AHEAD]));
+		if (!(use & USE_MISS)) {
+			if (classes_use(c, SLOT_LINE(use)) < 0)
+				return -ENOMEM;
+			continue;
+		}
+		class = classes_miss(c, SLOT_LINE(use), false);
+		if (class < 0)
+			return class;
+		uses[i] |= (uint64_t) class << 2;
+		sums[class][use & USE_WRITE]++;
+	}
+	for (i = 0; i < SIM_CLASSES; i++) {
+		counts[i][SIM_READS] += sums[i][SIM_READS] * weight;
+		counts[i][SIM_WRITES] += sums[i][SIM_WRITES] * weight;
+	}
+	return 0;
 }

@@ -41,4 +41,11 @@ bool classes_was_lost(struct cache *c, uint64_t line);
 /* Record the use that missed, and return the class of the miss, or -ENOMEM. */
 int classes_miss(struct cache *c, uint64_t line, bool was_lost);
 
+/*
+ * Take uses that lru_run.h noted to the shadow of @c: adds @weight to @counts for each miss, and
+ * stores its class in the use.  No core has taken a line away.  Returns 0 or -ENOMEM.
+ */
+int classes_of_uses(struct cache *c, uint64_t *uses, uint32_t nr, uint64_t weight,
+		    uint64_t (*counts)[2]);
+
 #endif

@@ -148,10 +148,8 @@ static uint64_t *lru_write_back(const struct cache *c, uint64_t request, uint64_
 	return next;
 }
 
-LRU_INLINE void lru_fetch_set(const struct cache *c, uint64_t request, const uint32_t ways)
+LRU_INLINE void lru_fetch_set(const uint64_t *set, const uint32_t ways)
 {
-	const uint64_t *set = c->slots + ((request >> c->shift) & c->mask) * ways;
-
 	__builtin_prefetch(set, 1);
 	if (ways > 8)
 		__builtin_prefetch(set + 8, 1);
@@ -172,7 +170,10 @@ LRU_INLINE void lru_run_level(struct lru_run *x, uint32_t k, const uint32_t ways
 		uint64_t request = requests[i], line = request >> shift, victim = 0, missed;
 
 		if (ways)
-			lru_fetch_set(c, requests[i + LRU_AHEAD < nr ? i + LRU_AHEAD : i], ways);
+			lru_fetch_set(slots + ((requests[i + LRU_AHEAD < nr ? i + LRU_AHEAD : i] >>
+						shift) &
+					       mask) * ways,
+				      ways);
 		if (request & LRU_WRITE_BACK) {
 			asked.next = lru_write_back(c, request, asked.next);
 			continue;
@@ -279,7 +280,13 @@ LRU_INLINE size_t lru_run_part(struct lru_run *x, struct lru_first *first,
 			       const struct mem_access *access, size_t from, size_t nr,
 			       const uint32_t ways, const bool notes)
 {
-	struct cache cache = *first->cache; /* local: the compiler knows that nothing changes it */
+	/* Local: the compiler knows that nothing changes it. */
+	struct cache cache = { .slots = first->cache->slots,
+			       .mask = first->cache->mask,
+			       .nr_sets = first->cache->nr_sets,
+			       .ways = first->cache->ways,
+			       .shift = first->cache->shift,
+			       .power_of_two = first->cache->power_of_two };
 	struct lru_first f = { &cache, first->asked };
 	uint64_t bytes = 0, writes = 0;
 	size_t i;

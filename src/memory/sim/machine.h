@@ -53,6 +53,7 @@ struct sim {
 	struct sim_totals totals;
 	struct sim_traffic traffic[SIM_LEVELS_MAX];
 	struct sim_tlb_counts tlb[SIM_TLBS_MAX];
+	struct class_thread *class_thread;      /* NULL: classes are found at once */
 	const struct lru_path *path;            /* for simple machines */
 	uint64_t *uses[SIM_LEVELS_MAX];         /* LRU_USES each; NULL: not needed yet */
 	uint64_t *requests[SIM_LEVELS_MAX + 1]; /* LRU_REQUESTS each; the same */
@@ -76,6 +77,9 @@ struct use {
 struct thread *sim_thread_of(struct sim *s, uint32_t number);
 int sim_access_of(struct sim *s, struct thread *t, uint64_t address, uint32_t size, bool is_write,
 		  struct sim_outcome *out);
+
+/* Wait until the class thread is done with everything so far, if there is one. */
+int sim_settle(struct sim *s);
 
 /* The line of @level that contains first-level line @line. */
 static inline uint64_t line_at(const struct sim *s, uint32_t level, uint64_t line)

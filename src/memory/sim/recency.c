@@ -9,7 +9,7 @@
 #define ROOM_MAX   (RECENCY_MARK - 1) /* positions must fit beside the mark */
 #define PAGES_MAX  (UINT32_MAX / RECENCY_PAGE)
 #define RECENT_MIN 512u
-#define RECENT_MAX 16384u
+#define RECENT_MAX (1u << 24)
 
 int recency_init(struct recency *r, uint64_t size)
 {
@@ -22,9 +22,7 @@ int recency_init(struct recency *r, uint64_t size)
 	r->room = (uint32_t)(room < ROOM_MAX ? room : ROOM_MAX);
 	r->last = UINT64_MAX;
 	r->queue = malloc((size_t)r->room * sizeof(*r->queue));
-	/* Four times the memory that the cache holds, within limits. */
-	for (r->nr_recent = RECENT_MIN; r->nr_recent < RECENT_MAX && r->nr_recent < size / 16;)
-		r->nr_recent *= 2;
+	r->nr_recent = RECENT_MIN;
 	r->recent = calloc(r->nr_recent, sizeof(*r->recent));
 	return r->queue && r->recent ? 0 : -ENOMEM;
 }
@@ -54,10 +52,22 @@ static bool recency_grow(struct recency *r)
 	return true;
 }
 
+/* As many entries as there are pages, so that most pages are found without the map. */
+static void recency_grow_recent(struct recency *r)
+{
+	struct recency_page *more = calloc((size_t)r->nr_recent * 2, sizeof(*more));
+
+	if (!more)
+		return; /* slower, and right */
+	free(r->recent);
+	r->recent = more;
+	r->nr_recent *= 2;
+}
+
 uint32_t *recency_find_page(struct recency *r, uint64_t line)
 {
 	uint64_t page = line / RECENCY_PAGE, *number = u64map_at(&r->pages, page);
-	struct recency_page *recent = &r->recent[page & (r->nr_recent - 1)];
+	struct recency_page *recent;
 
 	if (!number)
 		return NULL;
@@ -66,7 +76,10 @@ uint32_t *recency_find_page(struct recency *r, uint64_t line)
 			return NULL;
 		memset(r->cells + r->nr_pages * RECENCY_PAGE, 0, RECENCY_PAGE * sizeof(*r->cells));
 		*number = ++r->nr_pages;
+		if (r->nr_pages > r->nr_recent && r->nr_recent < RECENT_MAX)
+			recency_grow_recent(r);
 	}
+	recent = &r->recent[page & (r->nr_recent - 1)];
 	recent->page = page + 1;
 	recent->first = (uint32_t)((*number - 1) * RECENCY_PAGE);
 	return r->cells + recent->first + line % RECENCY_PAGE;

@@ -3,6 +3,7 @@
 #include "memory/sim/replay.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,17 @@ static int replay_start_telling(struct replaying *g)
 	return g->missed && (g->sums || !g->p->sums) ? 0 : -ENOMEM;
 }
 
+/* An outcome has the classes of its misses: then they are found at once. */
+static bool replay_wants_thread(const struct replay *p)
+{
+	cpu_set_t cpus;
+
+	if (p->each || p->select || p->threads == 1)
+		return false;
+	return p->threads > 1 ||
+	       (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1);
+}
+
 int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err *err)
 {
 	struct replaying g = {
@@ -252,6 +264,8 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 
 	if (!p->each)
 		mem_reader_skip_events(r);
+	if (replay_wants_thread(p))
+		sim_start_class_thread(s);
 	progress_start(&progress, "simulating", mem_reader_size(r));
 	while (ret == 0 && mem_reader_run(r, &run)) {
 		ret = run.record ? other_record(&g, run.record) : replay_replay_accesses(&g, &run);
@@ -265,6 +279,8 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 	progress_end(&progress);
 	if (ret == 0 && g.sums)
 		ret = replay_sums_flush(g.sums);
+	if (sim_end_class_thread(s) < 0)
+		ret = ret < 0 ? ret : -ENOMEM;
 	replay_sums_free(g.sums);
 	free(g.missed);
 	if (ret == 0 && p->select && p->select->no_memory)

@@ -37,6 +37,7 @@ struct replay {
 	 */
 	bool sums;
 	void (*alike)(void *context, const struct mem_record *rec, uint64_t *start, uint64_t *end);
+	unsigned threads; /* 2: classify misses in a second thread; 0: if there are processors */
 
 	/* Results. */
 	uint64_t accesses;       /* simulated; sampled ones count once */

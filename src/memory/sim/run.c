@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "memory/sim/class_thread.h"
 #include "memory/sim/classes.h"
 #include "memory/sim/machine.h"
 
@@ -42,30 +43,29 @@ int sim_choose_path(struct sim *s, const char *name)
 
 /* ---- classes ----------------------------------------------------------------- */
 
-/* Take the noted uses of level @k to its shadow, and count the classes of the misses. */
-static int run_classify(struct sim *s, struct thread *t, const struct lru_run *x, uint32_t k)
+void sim_start_class_thread(struct sim *s)
 {
-	struct cache *c = x->path[k];
-	uint32_t i;
+	if (!s->config.no_classes && !s->class_thread)
+		s->class_thread = class_thread_start(s->nr_levels);
+}
 
-	for (i = 0; i < x->nr_uses[k]; i++) {
-		uint64_t use = x->uses[k][i];
-		int class = 0;
+int sim_end_class_thread(struct sim *s)
+{
+	int ret = class_thread_end(s->class_thread);
 
-		if (i + RECENCY_AHEAD < x->nr_uses[k])
-			recency_fetch(&c->shadow, SLOT_LINE(x->uses[k][i + RECENCY_AHEAD]));
-		if (!(use & USE_MISS)) {
-			if (classes_use(c, SLOT_LINE(use)) < 0)
-				return -ENOMEM;
-			continue;
-		}
-		class = classes_miss(c, SLOT_LINE(use), false);
-		if (class < 0)
-			return class;
-		x->uses[k][i] |= (uint64_t) class << 2;
-		t->level[k].by_class[class][use & USE_WRITE] += s->weight;
-	}
-	return 0;
+	s->class_thread = NULL;
+	if (ret < 0)
+		s->failed = ret;
+	return s->failed;
+}
+
+int sim_settle(struct sim *s)
+{
+	int ret = s->class_thread ? class_thread_wait(s->class_thread) : 0;
+
+	if (ret < 0)
+		s->failed = ret;
+	return s->failed;
 }
 
 /* ---- accesses ---------------------------------------------------------------- */
@@ -112,25 +112,53 @@ static int run_start(struct sim *s, bool notes)
 	return 0;
 }
 
-/* Simulate a chunk; *@x has the noted uses afterwards. */
+static void run_chunk(struct sim *s, struct thread *t, const struct mem_access *access, size_t nr,
+		      struct lru_run *x)
+{
+	uint32_t k;
+
+	x->nr_levels = s->nr_levels;
+	for (k = 0; k < s->nr_levels; k++) {
+		x->path[k] = t->core->path[k];
+		x->requests[k + 1] = s->requests[k + 1];
+	}
+	s->path->run(x, access, nr);
+	run_add_counts(s, t, x);
+}
+
+/* Simulate a chunk; *@x has the noted uses afterwards, with classes. */
 static int run_simple(struct sim *s, struct thread *t, const struct mem_access *access, size_t nr,
 		      struct lru_run *x)
 {
 	int ret = run_start(s, x->notes);
 	uint32_t k;
 
-	x->nr_levels = s->nr_levels;
-	for (k = 0; k < s->nr_levels; k++) {
-		x->path[k] = t->core->path[k];
+	if (ret < 0)
+		return s->failed = ret;
+	for (k = 0; k < s->nr_levels; k++)
 		x->uses[k] = s->uses[k];
-		x->requests[k + 1] = s->requests[k + 1];
-	}
-	if (ret == 0)
-		s->path->run(x, access, nr);
+	run_chunk(s, t, access, nr, x);
 	for (k = 0; ret == 0 && !s->config.no_classes && k < s->nr_levels; k++)
-		ret = run_classify(s, t, x, k);
-	run_add_counts(s, t, x);
+		ret = classes_of_uses(x->path[k], x->uses[k], x->nr_uses[k], s->weight,
+				      t->level[k].by_class);
 	return s->failed = ret;
+}
+
+/* The same, with the classes found by a thread of their own. */
+static int run_beside_classes(struct sim *s, struct thread *t, const struct mem_access *access,
+			      size_t nr)
+{
+	struct class_batch *b = class_thread_batch(s->class_thread, t, s->weight);
+	struct lru_run x = { .notes = true };
+
+	if (!b || run_start(s, false) < 0)
+		return s->failed = -ENOMEM;
+	memcpy(b->path, t->core->path, sizeof(b->path));
+	memcpy(x.uses, b->uses, sizeof(x.uses));
+	memcpy(x.nr_uses, b->nr_uses, sizeof(x.nr_uses));
+	run_chunk(s, t, access, nr, &x);
+	memcpy(b->nr_uses, x.nr_uses, sizeof(x.nr_uses));
+	return 0;
 }
 
 int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr)
@@ -146,12 +174,14 @@ int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, siz
 	if (is_simple(s, t->core->path[0])) {
 		for (i = 0; ret == 0 && i < nr; i += LRU_CHUNK) {
 			struct lru_run x = { .notes = !s->config.no_classes };
+			size_t some = nr - i < LRU_CHUNK ? nr - i : LRU_CHUNK;
 
-			ret = run_simple(s, t, access + i, nr - i < LRU_CHUNK ? nr - i : LRU_CHUNK,
-					 &x);
+			ret = s->class_thread ? run_beside_classes(s, t, access + i, some)
+					      : run_simple(s, t, access + i, some, &x);
 		}
 		return ret;
 	}
+	ret = sim_settle(s);
 	for (i = 0; ret == 0 && i < nr; i++)
 		ret = sim_access_of(s, t, access[i].address, access[i].size, access[i].is_write,
 				    NULL);
@@ -260,7 +290,7 @@ int sim_run_missed(struct sim *s, uint32_t thread, const struct mem_access *acce
 		s->missed = malloc((size_t)LRU_USES * sizeof(*s->missed));
 	if (!t || !s->missed)
 		s->failed = -ENOMEM;
-	if (s->failed)
+	if (sim_settle(s) < 0)
 		return s->failed;
 	if (!is_simple(s, t->core->path[0]))
 		return run_generally(s, t, access, nr, list, nr_list);

@@ -51,6 +51,7 @@ void sim_free(struct sim *s)
 
 	if (!s)
 		return;
+	sim_end_class_thread(s);
 	coherence_release(s);
 	sharing_release(s);
 	for (k = 0; k < s->nr_levels; k++) {
@@ -333,5 +334,7 @@ int sim_access(struct sim *s, uint32_t thread, uint64_t address, uint32_t size, 
 	}
 	if (!t)
 		s->failed = -ENOMEM;
+	else if (s->class_thread)
+		sim_settle(s);
 	return s->failed ? s->failed : sim_access_of(s, t, address, size, is_write, out);
 }

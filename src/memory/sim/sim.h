@@ -39,7 +39,7 @@
  *   capacity    such a cache does not hold it either
  *
  * Memory use: the caches, a queue of four times their lines for each (classes), and a cell per
- * line: 256 bytes per 64 adjacent lines and cache.  It grows with the memory that
+ * line: about 290 bytes per 64 adjacent lines and cache.  It grows with the memory that
  * the program touched, not with the length of the trace.
  */
 #ifndef MEMORY_SIM_SIM_H
@@ -161,6 +161,14 @@ int sim_access(struct sim *s, uint32_t thread, uint64_t address, uint32_t size, 
 
 /* The same for @nr accesses of one thread. */
 int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr);
+
+/*
+ * From now on, sim_run() leaves the classes of misses to a second thread, if the machine is simple
+ * and a thread can be started.  Results are the same; they can be read after the end.  Returns 0
+ * or -ENOMEM.
+ */
+void sim_start_class_thread(struct sim *s);
+int sim_end_class_thread(struct sim *s);
 
 /* The outcome of an access that was not just a hit of the first level. */
 struct sim_missed {
