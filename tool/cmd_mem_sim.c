@@ -96,6 +96,8 @@ static const struct opt options[] = {
 	  OPT_TEXT(struct mem_sim_options, replay.from_mark) },
 	{ 0, "to-mark", "TEXT", "end at the next mark with TEXT",
 	  OPT_TEXT(struct mem_sim_options, replay.to_mark) },
+	{ 0, "threads", "N", "1: one thread; 2: another one for classes (default: by processors)",
+	  OPT_NUMBER(struct mem_sim_options, replay.threads, 1, 2), .is_rare = true },
 	{ 'n', "top", "N", "threads and shared lines to print (default 10)",
 	  OPT_NUMBER(struct mem_sim_options, top, 0, MEM_SIM_TOP_MAX) },
 	{ 0, "show", NULL, "print the machine as JSON for --config and exit",

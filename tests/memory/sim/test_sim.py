@@ -298,6 +298,19 @@ def every_form_says_the_same(dir):
     bare = json.loads(sim("--json", "--no-classes", *args).stdout)
     equal([l["misses"] for l in bare["levels"]], [l["misses"] for l in got["levels"]], "misses without classes")
     equal(bare["levels"][0]["coherence"], got["levels"][0]["coherence"], "coherence without classes")
+    for threads in (1, 2):
+        equal(json.loads(sim("--json", "--threads", threads, *args).stdout), got, f"with --threads {threads}")
+
+
+@test
+def a_second_thread_of_the_tool_changes_no_result(dir):
+    # More accesses of one thread than a batch has.
+    text = " ".join(f"5{'rw'[i % 3 == 0]}{i * 37 % 900}" for i in range(30000))
+    trace = raw(os.path.join(dir, "t"), lines(text))
+    for caches in (("--cache", "1K,4", "--cache", "16K,8"), ("--cache", "2K,8", "--cache", "8K,16", "--cache", "24K,full")):
+        one, two = (json.loads(sim("--json", "--threads", n, *caches, trace).stdout) for n in (1, 2))
+        equal(two, one, "with two threads")
+        assert one["levels"][0]["capacity"] and one["levels"][-1]["cold"], one["levels"]
 
 
 @test
