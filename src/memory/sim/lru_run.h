@@ -51,8 +51,9 @@ struct lru_run {
 	/* Counts of this call; index of [2]: SIM_READS, SIM_WRITES. */
 	uint64_t accesses[2], lines[2], bytes, straddles, empty;
 	uint64_t lookups[SIM_LEVELS_MAX + 1][2]; /* but not [0]; the last: in memory */
-	uint64_t evictions[SIM_LEVELS_MAX], write_backs[SIM_LEVELS_MAX];
-	uint64_t memory_writes;
+	uint64_t fresh[SIM_LEVELS_MAX];          /* misses for which no line was evicted */
+	uint64_t returned[SIM_LEVELS_MAX + 1];   /* lines written back to it; the last: to memory */
+	uint64_t passed[SIM_LEVELS_MAX];         /* of them passed on: it did not hold them */
 };
 
 struct lru_path {

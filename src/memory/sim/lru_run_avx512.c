@@ -45,6 +45,49 @@ static inline lru_vector lru_avx512_shift(lru_vector v, lru_vector before, uint3
 	return _mm512_mask_alignr_epi64(v, (__mmask8)lanes, v, before, 7);
 }
 
+/*
+ * The common numbers of ways without a detour over one slot: the line that was found is compressed
+ * to the first lane, none if there is none, and @value is added to it.
+ */
+#define LRU_USE_8  lru_avx512_use_8
+#define LRU_USE_16 lru_avx512_use_16
+
+static inline __mmask8 lru_avx512_find(lru_vector v, lru_vector all)
+{
+	return _mm512_testn_epi64_mask(_mm512_xor_si512(v, all),
+				       _mm512_set1_epi64(~(long long)SLOT_DIRTY));
+}
+
+static inline bool lru_avx512_use_8(uint64_t *set, uint64_t value, uint64_t *victim)
+{
+	lru_vector all = _mm512_set1_epi64((long long)value), v = _mm512_loadu_si512(set);
+	__mmask8 found = lru_avx512_find(v, all);
+	lru_vector front = _mm512_maskz_compress_epi64(found, v);
+	uint32_t moves = (uint32_t)found ^ ((uint32_t)found - 1);
+	lru_vector moved = _mm512_mask_alignr_epi64(v, (__mmask8)moves, v, v, 7);
+
+	*victim = set[7];
+	_mm512_storeu_si512(set, _mm512_mask_or_epi64(moved, 1, all, front));
+	return found;
+}
+
+static inline bool lru_avx512_use_16(uint64_t *set, uint64_t value, uint64_t *victim)
+{
+	lru_vector all = _mm512_set1_epi64((long long)value);
+	lru_vector low = _mm512_loadu_si512(set), high = _mm512_loadu_si512(set + 8);
+	__mmask8 found_low = lru_avx512_find(low, all), found_high = lru_avx512_find(high, all);
+	lru_vector front = _mm512_or_si512(_mm512_maskz_compress_epi64(found_low, low),
+					   _mm512_maskz_compress_epi64(found_high, high));
+	uint32_t found = (uint32_t)found_high << 8 | found_low, moves = found ^ (found - 1);
+	lru_vector moved = _mm512_mask_alignr_epi64(low, (__mmask8)moves, low, low, 7);
+
+	*victim = set[15];
+	_mm512_storeu_si512(set, _mm512_mask_or_epi64(moved, 1, all, front));
+	_mm512_storeu_si512(set + 8,
+			    _mm512_mask_alignr_epi64(high, (__mmask8)(moves >> 8), high, low, 7));
+	return found;
+}
+
 #include "memory/sim/lru_run_code.h"
 
 static bool lru_has_avx512(void)

@@ -12,7 +12,8 @@
  *	LRU_ALL(value)
  *	LRU_SHIFT(v, before, lanes)  v with those of its first slots that are in @lanes moved by
  *	                             one; the last slot of @before becomes the first
- * for LRU_LANES > 1.
+ * for LRU_LANES > 1; and, if it can do better for sets of that many ways,
+ *	LRU_USE_8(set, value, victim), LRU_USE_16(set, value, victim)
  */
 #include "memory/sim/lru_run.h"
 
@@ -71,6 +72,12 @@ LRU_INLINE bool lru_use_vectors(uint64_t *set, const uint32_t ways, uint64_t val
 
 LRU_INLINE bool lru_use_set(uint64_t *set, uint32_t ways, uint64_t value, uint64_t *victim)
 {
+#ifdef LRU_USE_8
+	if (ways == 8)
+		return LRU_USE_8(set, value, victim);
+	if (ways == 16)
+		return LRU_USE_16(set, value, victim);
+#endif
 #if LRU_LANES > 1
 	if (ways == 8)
 		return lru_use_vectors(set, 8, value, victim);
@@ -87,7 +94,7 @@ LRU_INLINE bool lru_use_set(uint64_t *set, uint32_t ways, uint64_t value, uint64
 /* Local variables for the requests to a level: where the next one is stored. */
 struct lru_asked {
 	uint64_t *next;
-	uint64_t evictions, write_backs;
+	uint64_t fresh; /* misses without a victim */
 };
 
 /*
@@ -101,17 +108,16 @@ LRU_INLINE void lru_ask(struct lru_asked *a, uint64_t missed, uint64_t request, 
 
 	*a->next = request;
 	a->next += missed;
-	a->evictions += missed & (victim != 0);
 	*a->next = SLOT_LINE(victim) << shift | LRU_WRITE_BACK;
 	a->next += dirty;
-	a->write_backs += dirty;
+	if (LRU_NEVER(!victim))
+		a->fresh += missed;
 }
 
 LRU_INLINE void lru_end_asking(struct lru_run *x, uint32_t k, const struct lru_asked *a)
 {
 	x->nr_requests[k + 1] = (uint32_t)(a->next - x->requests[k + 1]);
-	x->evictions[k] += a->evictions;
-	x->write_backs[k] += a->write_backs;
+	x->fresh[k] = a->fresh;
 }
 
 LRU_INLINE void lru_note(struct lru_run *x, uint32_t k, uint64_t line, uint64_t bits)
@@ -157,25 +163,25 @@ LRU_INLINE void lru_fetch_set(const uint64_t *set, const uint32_t ways)
 
 /* @ways: 0: any cache; else an LRU cache of that many, and a number of sets that is a power of 2.
  */
-LRU_INLINE void lru_run_level(struct lru_run *x, uint32_t k, const uint32_t ways)
+LRU_INLINE void lru_run_level(struct lru_run *x, uint32_t k, const uint32_t ways, const bool notes)
 {
 	struct cache *c = x->path[k];
 	const uint64_t *requests = x->requests[k];
-	struct lru_asked asked = { x->requests[k + 1], 0, 0 };
-	uint64_t lookups = 0, writes = 0, mask = c->mask;
-	uint64_t *slots = c->slots;
+	struct lru_asked asked = { x->requests[k + 1], 0 };
+	uint64_t returned = 0, writes = 0, mask = c->mask, *slots = c->slots, *was;
 	uint32_t i, nr = x->nr_requests[k], shift = c->shift;
 
 	for (i = 0; i < nr; i++) {
 		uint64_t request = requests[i], line = request >> shift, victim = 0, missed;
+		uint64_t later = requests[i + LRU_AHEAD < nr ? i + LRU_AHEAD : i] >> shift;
 
 		if (ways)
-			lru_fetch_set(slots + ((requests[i + LRU_AHEAD < nr ? i + LRU_AHEAD : i] >>
-						shift) &
-					       mask) * ways,
-				      ways);
+			lru_fetch_set(slots + (later & mask) * ways, ways);
 		if (request & LRU_WRITE_BACK) {
-			asked.next = lru_write_back(c, request, asked.next);
+			was = asked.next;
+			asked.next = lru_write_back(c, request, was);
+			returned++;
+			x->passed[k] += (uint64_t)(asked.next - was);
 			continue;
 		}
 		if (ways)
@@ -183,15 +189,28 @@ LRU_INLINE void lru_run_level(struct lru_run *x, uint32_t k, const uint32_t ways
 					      &victim);
 		else
 			missed = !lru_use_level(c, line, &victim);
-		lookups++;
 		writes += request & USE_WRITE;
-		if (x->notes)
+		if (notes)
 			lru_note(x, k, line, (request & USE_WRITE) | missed * USE_MISS);
 		lru_ask(&asked, missed, request, victim, shift);
 	}
+	x->returned[k] = returned;
 	x->lookups[k][SIM_WRITES] = writes;
-	x->lookups[k][SIM_READS] = lookups - writes;
+	x->lookups[k][SIM_READS] = nr - returned - writes;
 	lru_end_asking(x, k, &asked);
+}
+
+LRU_INLINE void lru_run_any_level(struct lru_run *x, uint32_t k, const bool notes)
+{
+	const struct cache *c = x->path[k];
+	bool sets = !c->is_pool && c->policy == SIM_LRU && c->power_of_two;
+
+	if (sets && c->ways == 8)
+		lru_run_level(x, k, 8, notes);
+	else if (sets && c->ways == 16)
+		lru_run_level(x, k, 16, notes);
+	else
+		lru_run_level(x, k, 0, notes);
 }
 
 static void lru_run_levels(struct lru_run *x)
@@ -199,20 +218,15 @@ static void lru_run_levels(struct lru_run *x)
 	uint32_t k, i;
 
 	for (k = 1; k < x->nr_levels; k++) {
-		const struct cache *c = x->path[k];
-		bool sets = !c->is_pool && c->policy == SIM_LRU && c->power_of_two;
-
-		if (sets && c->ways == 8)
-			lru_run_level(x, k, 8);
-		else if (sets && c->ways == 16)
-			lru_run_level(x, k, 16);
+		if (x->notes)
+			lru_run_any_level(x, k, true);
 		else
-			lru_run_level(x, k, 0);
+			lru_run_any_level(x, k, false);
 	}
 	for (i = 0; i < x->nr_requests[k]; i++) {
 		uint64_t request = x->requests[k][i], is_lookup = !(request & LRU_WRITE_BACK);
 
-		x->memory_writes += !is_lookup;
+		x->returned[k] += !is_lookup;
 		x->lookups[k][request & USE_WRITE] += is_lookup;
 	}
 }
@@ -313,7 +327,7 @@ LRU_INLINE size_t lru_run_part(struct lru_run *x, struct lru_first *first,
 LRU_INLINE void lru_run_first(struct lru_run *x, const struct mem_access *access, size_t nr,
 			      const uint32_t ways, const bool notes)
 {
-	struct lru_first f = { x->path[0], { x->requests[1], 0, 0 } };
+	struct lru_first f = { x->path[0], { x->requests[1], 0 } };
 	size_t i = 0;
 
 	for (;;) {

@@ -78,10 +78,12 @@ static void run_add_counts(struct sim *s, struct thread *t, const struct lru_run
 	s->totals.bytes += x->bytes * weight;
 	s->totals.straddles += x->straddles * weight;
 	s->totals.empty += x->empty * weight;
-	s->totals.memory_writes += x->memory_writes * weight;
+	s->totals.memory_writes += x->returned[s->nr_levels] * weight;
 	for (k = 0; k < s->nr_levels; k++) {
-		s->traffic[k].evictions += x->evictions[k] * weight;
-		s->traffic[k].write_backs += x->write_backs[k] * weight;
+		uint64_t misses = x->lookups[k + 1][SIM_READS] + x->lookups[k + 1][SIM_WRITES];
+
+		s->traffic[k].evictions += (misses - x->fresh[k]) * weight;
+		s->traffic[k].write_backs += (x->returned[k + 1] - x->passed[k]) * weight;
 	}
 	for (w = 0; w < 2; w++) {
 		t->public.accesses[w] += x->accesses[w] * weight;
