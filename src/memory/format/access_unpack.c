@@ -121,8 +121,8 @@ static inline void run_set_access(struct unpacking *g, struct unpack_site *site,
 				  struct mem_access *out)
 {
 	g->here = site;
-	site->stride = address - site->last;
-	site->distance = address - g->before;
+	site->delta[UNPACK_STRIDE] = address - site->last;
+	site->delta[UNPACK_DISTANCE] = address - g->before;
 	site->last = g->before = address;
 	out->address = address;
 	out->pc = site->pc;
@@ -152,7 +152,7 @@ static bool run_access(struct unpack *u, struct unpacking *g, struct mem_access 
 	if (!site)
 		return false;
 	base = v & 1 ? g->before : site->last;
-	delta = v & 1 ? site->distance : site->stride;
+	delta = v & 1 ? site->delta[UNPACK_DISTANCE] : site->delta[UNPACK_STRIDE];
 	if (v & 2 && !ahead_take(u, v & 1 ? &u->fast->near : &u->fast->own,
 				 v & 1 ? &u->near : &u->own, &delta))
 		return false;
@@ -193,12 +193,12 @@ static inline __attribute__((always_inline)) uint32_t run_common(struct unpack_f
 		if (!site || (!enough && ((uint32_t)next > f->own.nr || next >> 32 > f->near.nr)))
 			break;
 		value = run_choose(e->is_near, f->near.value[at >> 32], f->own.value[(uint32_t)at]);
-		value = run_choose(e->is_coded, value, (&site->stride)[symbol & 1]);
+		value = run_choose(e->is_coded, value, site->delta[symbol & 1]);
 		last = site->last;
 		address = run_choose(e->is_near, before, last) + value;
 		here->next = site;
-		site->stride = address - last;
-		site->distance = address - before;
+		site->delta[UNPACK_STRIDE] = address - last;
+		site->delta[UNPACK_DISTANCE] = address - before;
 		site->last = address;
 		out->address = address;
 		out->pc = site->pc;
@@ -258,7 +258,7 @@ static uint32_t run_steady(struct unpacking *g, struct mem_access *out, uint32_t
 		uint64_t address = copy.last;
 
 		for (i = k; i < nr; i += period) {
-			address += copy.stride;
+			address += copy.delta[UNPACK_STRIDE];
 			out[i].address = address;
 			out[i].pc = copy.pc;
 			memcpy(&out[i].size, &copy.size, 4);
@@ -267,7 +267,8 @@ static uint32_t run_steady(struct unpacking *g, struct mem_access *out, uint32_t
 	}
 	for (i = nr - period; i < nr; i++) {
 		site = sites[i - (nr - period)];
-		site->distance = out[i].address - (i ? out[i - 1].address : g->before);
+		site->delta[UNPACK_DISTANCE] = out[i].address -
+					       (i ? out[i - 1].address : g->before);
 	}
 	if (nr) {
 		g->here = sites[period - 1];

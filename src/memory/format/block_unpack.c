@@ -117,7 +117,7 @@ static struct unpack_site *new_site(struct unpack *u)
 	site->is_write = how[0] & CRAY_KIND;
 	site->size = how[1];
 	site->attr = how[2];
-	site->last = site->stride = site->distance = 0;
+	site->last = site->delta[UNPACK_STRIDE] = site->delta[UNPACK_DISTANCE] = 0;
 	site->next = site;
 	u->nr_sites++;
 	return site;
@@ -147,10 +147,10 @@ static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
 		return false;
 	switch (v & 3) {
 	case CRAY_STRIDE:
-		address = site->last + site->stride;
+		address = site->last + site->delta[UNPACK_STRIDE];
 		break;
 	case CRAY_FOLLOW:
-		address = u->before + site->distance;
+		address = u->before + site->delta[UNPACK_DISTANCE];
 		break;
 	case CRAY_OWN:
 		if (!unpack_svarint(&u->own, &delta))
@@ -166,8 +166,8 @@ static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
 	if (u->here)
 		u->here->next = site;
 	u->here = site;
-	site->stride = address - site->last;
-	site->distance = address - u->before;
+	site->delta[UNPACK_STRIDE] = address - site->last;
+	site->delta[UNPACK_DISTANCE] = address - u->before;
 	site->last = u->before = address;
 	u->nr_records++;
 	u->nr_accesses++;

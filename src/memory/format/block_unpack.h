@@ -15,9 +15,13 @@
 	(1u << CRAY_EV_CORO | 1u << CRAY_EV_ALLOC | 1u << CRAY_EV_FREE | 1u << CRAY_EV_ENTER | \
 	 1u << CRAY_EV_EXIT)
 
+/* The prediction of an address: the low bit of a symbol. */
+enum { UNPACK_STRIDE, UNPACK_DISTANCE };
+
 /* Padded to a power of two: the address of a site is on the critical path of decoding. */
 struct unpack_site {
-	uint64_t pc, last, stride, distance;
+	uint64_t pc, last;
+	uint64_t delta[2]; /* from its last address; from the previous address of any site */
 	struct unpack_site *next;
 	uint8_t size, is_write, tag, attr; /* in the order of struct mem_access */
 	uint32_t unused[5];
