@@ -2,6 +2,7 @@
 /* cmd_mem_run.c - corotracer mem run: launch a program and write its memory accesses. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "memory/collect/mem_collector.h"
 
 #define DEFAULT_OUTPUT "memory.trace"
+#define BURST_MAX_MS   3600000u
 
 struct mem_run_options {
 	struct collect_config config;
@@ -26,6 +28,31 @@ static bool mem_run_parse_output(void *field, const struct opt_use *use)
 {
 	*(const char **)field = use->value;
 	return (*use->value && strcmp(use->value, "-") != 0) || opt_invalid(use, "a file's name");
+}
+
+/* The milliseconds of a time such as 10ms or 2s, and what follows it; 0: it is none. */
+static unsigned long mem_run_time(const char *text, const char **end)
+{
+	unsigned long n = 0;
+	char *unit;
+
+	if (*text >= '0' && *text <= '9' && strlen(text) < 32)
+		n = strtoul(text, &unit, 10);
+	if (!n || n > BURST_MAX_MS)
+		return 0;
+	*end = unit + (*unit == 'm' ? 2 : 1);
+	return !strncmp(unit, "ms", 2) ? n : *unit == 's' ? n * 1000 : 0;
+}
+
+static bool mem_run_parse_burst(void *field, const struct opt_use *use)
+{
+	const char *end = "";
+	unsigned long on = mem_run_time(use->value, &end);
+	unsigned long period = on && *end == '/' ? mem_run_time(end + 1, &end) : 0;
+
+	*(const char **)field = use->value;
+	return (period && !*end && on <= period && period <= BURST_MAX_MS) ||
+	       opt_invalid(use, "ON/PERIOD, times such as 10ms/1s, at most 3600s");
 }
 
 static const struct opt options[] = {
@@ -39,6 +66,8 @@ static const struct opt options[] = {
 	  OPT_FLAG(struct mem_run_options, config.stacks) },
 	{ 0, "no-heap", NULL, "do not record where blocks of the heap are allocated",
 	  OPT_FLAG(struct mem_run_options, config.no_heap) },
+	{ 0, "burst", "ON/PERIOD", "record only for ON of each PERIOD, such as 10ms/1s",
+	  OPT_CALL(struct mem_run_options, config.burst, mem_run_parse_burst) },
 	{ 0, "max-size", "SIZE", "stop tracing at this size of the trace",
 	  OPT_SIZE(struct mem_run_options, config.max_size, 1 << 16, 1ull << 50) },
 	{ 0, "buffer", "SIZE", "shared memory per thread (default 4M)",

@@ -131,6 +131,34 @@ static bool options_sample(struct crt_options *o, const char *text)
 	       o->period / o->burst < (1u << 23);
 }
 
+/* A time such as 10ms or 2s.  Returns what follows it; NULL: it is none. */
+static const char *options_time(const char *text, uint64_t *ms)
+{
+	uint64_t n = 0;
+	int digits;
+
+	for (digits = 0; *text >= '0' && *text <= '9' && digits < 8; digits++)
+		n = n * 10 + (uint64_t)(*text++ - '0');
+	if (!digits || n == 0)
+		return NULL;
+	if (text[0] == 'm' && text[1] == 's') {
+		*ms = n;
+		return text + 2;
+	}
+	*ms = n * 1000;
+	return text[0] == 's' ? text + 1 : NULL;
+}
+
+/* ON/PERIOD, times */
+static bool options_burst(struct crt_options *o, const char *text)
+{
+	text = options_time(text, &o->on_ms);
+	if (!text || *text != '/')
+		return false;
+	text = options_time(text + 1, &o->every_ms);
+	return text && !*text && o->on_ms <= o->every_ms && o->every_ms <= CRT_PERIOD_MAX_MS;
+}
+
 static bool options_path(struct crt_options *o, const char *text)
 {
 	size_t n = crt_length(text);
@@ -188,6 +216,8 @@ static const char *options_set(struct crt_options *o, const char *key, const cha
 		return options_sample(o, value)
 			       ? NULL
 			       : "BURST/PERIOD, accesses, such as 10000/1000000, or lines/8";
+	if (crt_equal(key, "burst"))
+		return options_burst(o, value) ? NULL : "ON/PERIOD, times such as 10ms/1s";
 	if (crt_equal(key, "region"))
 		return options_regions(o, value)
 			       ? NULL
@@ -197,7 +227,7 @@ static const char *options_set(struct crt_options *o, const char *key, const cha
 	if (crt_equal(key, "level"))
 		return options_level(o, value) ? NULL : "0 (not compressed) to 19";
 	return "one of tracefile, enabled, start, heap, stacks, control, onfull, maxsize, ring, "
-	       "sample, region, buffer, level";
+	       "sample, burst, region, buffer, level";
 }
 
 static bool options_item(struct crt_options *o, const char *text, size_t n)
@@ -244,6 +274,10 @@ bool crt_options_read(struct crt_options *o, const char *text)
 		if (n && !options_item(o, text, n))
 			return false;
 		text += n + (text[n] == ':');
+	}
+	if (o->on_ms && (o->period || o->lines)) {
+		crt_say("CACHERAY_OPTIONS: burst and sample exclude each other; not tracing", NULL);
+		return false;
 	}
 	return true;
 }

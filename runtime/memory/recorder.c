@@ -211,6 +211,16 @@ static void note_coroutine(struct crt_thread *t)
 	t->cur += (2 + (uint64_t)(size + 7) / 8) * CRW_UNIT;
 }
 
+/* For struct crw_chunk_head: how many accesses one stands for. */
+static uint64_t weight_now(const struct crt_options *o)
+{
+	if (o->lines)
+		return o->lines * 256;
+	if (o->period)
+		return o->period * 256 / o->burst;
+	return o->on_ms ? o->every_ms * 256 / o->on_ms : 0;
+}
+
 static void begin_chunk(struct crt_thread *t)
 {
 	const struct crw_region *r = &crt_session.region;
@@ -229,11 +239,7 @@ static void begin_chunk(struct crt_thread *t)
 	head->time_ns = crt_now();
 	head->serial = crt_session.serial;
 	head->thread = t->slot->thread;
-	head->weight_256 = 0;
-	if (crt_session.options.lines)
-		head->weight_256 = crt_session.options.lines * 256;
-	else if (crt_session.options.period)
-		head->weight_256 = crt_session.options.period * 256 / crt_session.options.burst;
+	head->weight_256 = weight_now(&crt_session.options);
 	t->cur = (uint64_t)(uintptr_t)(chunk + sizeof(*head));
 	t->open = 1;
 	note_gaps(t);

@@ -182,7 +182,7 @@ static void session_begin(bool child)
 	__atomic_store_n(&crt_state.session, 1, __ATOMIC_RELAXED);
 	crt_tell_facts();
 	crt_tell_modules();
-	crt_switch(s->options.start);
+	crt_switch(s->options.start && !s->options.on_ms);
 	crt_control_begin();
 }
 

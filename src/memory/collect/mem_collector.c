@@ -189,6 +189,30 @@ static uint32_t chunks_for(uint64_t buffer)
 	return nr;
 }
 
+/* The options of the program, and those of this run; NULL: no memory. */
+static char *collect_options(const struct collect_config *config)
+{
+	const char *own = getenv("CACHERAY_OPTIONS");
+	char *all;
+
+	return asprintf(&all, "%s:burst=%s", own ? own : "", config->burst) < 0 ? NULL : all;
+}
+
+static int collect_launch(struct collect *c, struct err *err)
+{
+	const struct collect_config *config = c->config;
+	char *options = config->burst ? collect_options(config) : NULL;
+	struct launch_env env[] = { { CRW_ENV, c->shm.path },
+				    { options ? "CACHERAY_OPTIONS" : NULL, options },
+				    { NULL, NULL } };
+	int rc = config->burst && !options
+			 ? err_set(err, -ENOMEM, "no memory for the options")
+			 : launch_start(&c->launch, config->argv, env, &c->signals, false, err);
+
+	free(options);
+	return rc;
+}
+
 static int collect_begin(struct collect *c, struct err *err)
 {
 	const struct collect_config *config = c->config;
@@ -204,7 +228,6 @@ static int collect_begin(struct collect *c, struct err *err)
 			 (config->no_heap ? CRW_WANT_NO_HEAP : 0),
 		.start_ns = c->start_ns,
 	};
-	struct launch_env env[] = { { CRW_ENV, NULL }, { NULL, NULL } };
 
 	if (outputs_check(&c->result->outputs, err) < 0 || shm_create(&c->shm, &g, err) < 0 ||
 	    traced_open(&c->traced, &c->shm.region, &c->result->outputs, err) < 0)
@@ -216,8 +239,7 @@ static int collect_begin(struct collect *c, struct err *err)
 	}
 	if (signals_open(&c->signals, true, err) < 0)
 		return err->code;
-	env[0].value = c->shm.path;
-	if (launch_start(&c->launch, config->argv, env, &c->signals, false, err) < 0)
+	if (collect_launch(c, err) < 0)
 		return err->code;
 	signals_watch(&c->signals, c->launch.pid);
 	return 0;

@@ -28,6 +28,7 @@ struct collect_config {
 	bool drop;         /* on a full buffer: lose accesses (counted); else the thread waits */
 	bool stacks;       /* record function entries and exits */
 	bool no_heap;      /* do not record blocks of the heap */
+	const char *burst; /* ON/PERIOD, as in CACHERAY_OPTIONS; NULL: all the time */
 	int level;         /* zstd level; 0: no compression */
 	uint64_t max_size; /* of all files together; 0: no limit */
 	uint64_t buffer;   /* bytes per thread */
