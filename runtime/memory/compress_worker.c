@@ -19,7 +19,7 @@ static struct {
 	struct cray_maker *blocks[CRT_PRESS_MAX];
 } press;
 
-bool crt_start_thread(void *(*run)(void *))
+bool crt_start_thread(void *(*run)(void *), void *argument)
 {
 	struct crt_mask mask = crt_signals_off();
 	pthread_attr_t attr;
@@ -29,7 +29,7 @@ bool crt_start_thread(void *(*run)(void *))
 	if (pthread_attr_init(&attr) == 0) {
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 		pthread_attr_setstacksize(&attr, 512u << 10);
-		started = pthread_create(&thread, &attr, run, NULL) == 0;
+		started = pthread_create(&thread, &attr, run, argument) == 0;
 		pthread_attr_destroy(&attr);
 	}
 	crt_signals_back(mask);
@@ -61,7 +61,7 @@ uint32_t crt_press_give(struct cray_maker *m, bool start)
 	uint32_t ticket = press.given + 1;
 
 	if (press.state == NOT_THERE && start)
-		press.state = crt_start_thread(press_run) ? RUNS : FAILED;
+		press.state = crt_start_thread(press_run, NULL) ? RUNS : FAILED;
 	if (press.state != RUNS) {
 		cray_maker_press(m);
 		press.given = press.done = ticket;

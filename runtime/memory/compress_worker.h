@@ -24,7 +24,8 @@ bool crt_press_done(uint32_t ticket, bool wait);
 /* In a child of fork: the thread exists only in the parent. */
 void crt_press_forget(void);
 
-/* Start a detached thread with all signals blocked and a small stack.  False on failure. */
-bool crt_start_thread(void *(*run)(void *));
+/* Start a detached thread, run(@argument), with all signals blocked and a small stack.  False on
+ * failure. */
+bool crt_start_thread(void *(*run)(void *), void *argument);
 
 #endif

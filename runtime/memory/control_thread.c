@@ -123,7 +123,7 @@ void crt_control_begin(void)
 	bursts.next_ns = 0;
 	if (!o->control && !o->on_ms)
 		return;
-	if (crt_start_thread(control_thread_run))
+	if (crt_start_thread(control_thread_run, NULL))
 		__atomic_store_n(&p->control, 1, __ATOMIC_RELAXED);
 	else if (o->on_ms)
 		crt_say("no thread for bursts can be started; nothing is recorded", NULL);

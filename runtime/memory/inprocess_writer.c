@@ -309,7 +309,7 @@ static bool inprocess_writer_start(int fd)
 	if (!make_region() || !inprocess_writer_open_consumer())
 		return false;
 	inprocess_writer_begin_file();
-	return crt_start_thread(inprocess_writer_consume);
+	return crt_start_thread(inprocess_writer_consume, NULL);
 }
 
 bool crt_alone_begin(bool child)

@@ -4,7 +4,6 @@
 
 #include "sys.h"
 
-#define GATHER   16u                 /* chunks of a full block */
 #define CHECK_NS UINT64_C(200000000) /* between two checks whether a thread exists */
 #define AHEAD    64u                 /* slots looked at beyond the highest one in use */
 
@@ -13,7 +12,7 @@ bool crw_consumer_open(struct crw_consumer *c)
 	uint32_t i;
 
 	/* Held chunks are no room for the thread: at most half a ring. */
-	c->most_pending = c->hold ? c->region->nr_chunks / (2 * GATHER) : CRT_PRESS_MAX;
+	c->most_pending = c->hold ? c->region->nr_chunks / (2 * CRW_GATHER) : CRT_PRESS_MAX;
 	if (c->most_pending > CRT_PRESS_MAX)
 		c->most_pending = CRT_PRESS_MAX;
 	if (!c->most_pending)
@@ -23,6 +22,10 @@ bool crw_consumer_open(struct crw_consumer *c)
 	for (i = 0; i < c->most_pending; i++) {
 		c->pending[i].maker = c->maker_new(c->level);
 		if (!c->pending[i].maker)
+			return false;
+	}
+	for (i = 0; i < c->nr_packers; i++) {
+		if (!crw_packer_open(&c->packers[i], c->region, c->maker_new, c->level))
 			return false;
 	}
 	return c->sources && c->pack;
@@ -36,6 +39,8 @@ void crw_consumer_close(struct crw_consumer *c)
 	crt_memory_free(c->pack, sizeof(*c->pack));
 	for (i = 0; i < c->most_pending; i++)
 		c->maker_free(c->pending[i].maker);
+	for (i = 0; i < c->nr_packers; i++)
+		crw_packer_close(&c->packers[i], c->maker_free);
 }
 
 /* ---- blocks -------------------------------------------------------------- */
@@ -114,7 +119,7 @@ static void consumer_put(struct crw_consumer *c, struct crw_source *s)
 	p->source = s;
 	p->cursor = s->job.cursor;
 	/* A program gets one more thread only if it is fast. */
-	p->ticket = crt_press_give(p->maker, !c->hold || crw_job_ready(&s->job) >= GATHER);
+	p->ticket = crt_press_give(p->maker, !c->hold || crw_job_ready(&s->job) >= CRW_GATHER);
 	c->nr_pending++;
 }
 
@@ -160,6 +165,62 @@ void crw_consumer_count_lost(struct crw_consumer *c)
 		if (c->sources[i].file)
 			consumer_count_untold(c, &c->sources[i], i);
 	}
+}
+
+/* ---- packers ------------------------------------------------------------- */
+
+/* Give the ring of a source to an idle packer.  False: there is none. */
+static bool consumer_give(struct crw_consumer *c, struct crw_source *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->nr_packers && c->packed[i]; i++)
+		;
+	if (i == c->nr_packers)
+		return false;
+	s->job.end = s->job.cursor.taken + CRW_GATHER;
+	if (!crw_packer_give(&c->packers[i], &s->job, c->hurry))
+		return false;
+	s->packer = &c->packers[i];
+	c->packed[i] = s;
+	return true;
+}
+
+/* Write what a packer made.  False: it is not done. */
+static bool consumer_collect(struct crw_consumer *c, uint32_t i, bool wait)
+{
+	struct crw_packer *k = &c->packers[i];
+	struct crw_source *s = c->packed[i];
+	const struct crw_packer_note *note;
+	uint64_t at = 0;
+	uint32_t n;
+
+	if (!crw_packer_done(k, wait))
+		return false;
+	consumer_write_all(c); /* earlier blocks of this source may be among them */
+	while ((note = crw_packer_next_note(k, &at)))
+		consumer_aside(s->file, note->code, note->w0, (const uint8_t *)(note + 1),
+			       note->size);
+	for (n = 0; n < k->nr; n++) {
+		k->makers[n]->head.thread_seq = s->seq++;
+		c->store(c->context, s->file, k->makers[n]);
+	}
+	s->has_more = k->more;
+	s->packer = NULL;
+	c->packed[i] = NULL;
+	consumer_account(s);
+	return true;
+}
+
+/* True if a packer was done. */
+static bool consumer_collect_all(struct crw_consumer *c)
+{
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < c->nr_packers; i++)
+		any |= c->packed[i] && consumer_collect(c, i, false);
+	return any;
 }
 
 /* ---- slots --------------------------------------------------------------- */
@@ -221,7 +282,7 @@ static bool consumer_drain(struct crw_consumer *c, struct crw_source *s, bool al
 	 * Bounded: other rings wait, a running thread may fill chunks as fast as they are read, and
 	 * a hostile program can announce any number of chunks.
 	 */
-	job->end = job->cursor.taken + (all ? c->region->nr_chunks + 1 : GATHER);
+	job->end = job->cursor.taken + (all ? c->region->nr_chunks + 1 : CRW_GATHER);
 	if (running)
 		job->end = job->cursor.taken + crw_job_ready(job) + 1;
 	do {
@@ -242,7 +303,8 @@ static bool consumer_is_worth_it(const struct crw_consumer *c, struct crw_source
 
 	if (!nr)
 		s->taken_ns = c->now_ns;
-	return nr >= (batch < GATHER ? batch : GATHER) || c->now_ns - s->taken_ns > c->late_ns;
+	return s->has_more || nr >= (batch < CRW_GATHER ? batch : CRW_GATHER) ||
+	       c->now_ns - s->taken_ns > c->late_ns;
 }
 
 static bool consumer_is_gone(const struct crw_consumer *c, struct crw_source *s,
@@ -267,6 +329,11 @@ static bool consumer_serve(struct crw_consumer *c, uint32_t i, enum crw_take wha
 		s->refused = false;
 	if (s->refused || (idle && !s->file))
 		return false;
+	if (s->packer &&
+	    !consumer_collect(c, (uint32_t)(s->packer - c->packers), what != CRW_TAKE_READY)) {
+		c->nr_ready++;
+		return false;
+	}
 	if (i >= c->high)
 		c->high = i + 1;
 	if (s->file && (idle || v.serial != s->serial || v.thread != s->id)) {
@@ -283,6 +350,10 @@ static bool consumer_serve(struct crw_consumer *c, uint32_t i, enum crw_take wha
 		return false;
 	s->taken_ns = c->now_ns;
 	s->job.view = v;
+	c->nr_ready++;
+	if (!gone && what == CRW_TAKE_READY && c->nr_ready_before > 1 && consumer_give(c, s))
+		return true;
+	s->has_more = false;
 	any = consumer_drain(c, s, gone || what == CRW_TAKE_OPEN, !gone && what == CRW_TAKE_OPEN);
 	if (gone)
 		consumer_end(c, s, &v);
@@ -295,6 +366,9 @@ bool crw_consumer_poll(struct crw_consumer *c, enum crw_take what)
 	uint32_t i, end;
 
 	c->now_ns = crt_now();
+	c->nr_ready_before = c->nr_ready;
+	c->nr_ready = 0;
+	any = consumer_collect_all(c);
 	/* Threads claim the lowest free slot. */
 	end = what == CRW_TAKE_READY ? c->high + AHEAD : c->region->nr_slots;
 	for (i = 0; i < c->region->nr_slots && i < end; i++)

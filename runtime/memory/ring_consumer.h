@@ -7,15 +7,16 @@
  * end, has blocks compressed by another thread while it packs the next ones, and counts what is
  * lost.  The callbacks decide where the blocks go and which threads have ended.
  *
- * One thread packs.  On two cores a second packing thread made programs that run alone no faster
- * and mem run slower.  With more cores free, packing bounds the fastest programs: the quicksort of
- * bench/memory takes 0.35 s of CPU, and packing its accesses 0.4 s.
+ * With `nr_packers`, further threads pack while more than one thread of the programs is busy: each
+ * takes another ring (pack_thread.h).  One ring is packed by one thread at a time, because a block
+ * starts with what the one before it ended with.  On two cores packers make nothing faster.
  */
 #ifndef RUNTIME_MEMORY_RING_CONSUMER_H
 #define RUNTIME_MEMORY_RING_CONSUMER_H
 
 #include "compress_worker.h"
 #include "container_writer.h"
+#include "pack_thread.h"
 #include "ring_pack.h"
 
 /* A thread that is followed; one per slot. */
@@ -24,12 +25,14 @@ struct crw_source {
 	struct cray_writer *file; /* NULL: the slot is not in use */
 	bool refused;             /* file_of() returned NULL: ignored until the slot is free */
 	struct cray_thread thread;
-	uint64_t seq;         /* of its next block */
-	uint64_t serial, id;  /* process and thread that owned the slot at the start */
-	uint64_t taken_ns;    /* last take, or last time that nothing was ready */
-	uint64_t checked_ns;  /* last check that the thread exists */
-	uint64_t told_broken; /* corrupt units already counted as lost, */
-	uint64_t told_chunks; /* and chunks and ranges */
+	uint64_t seq;              /* of its next block */
+	uint64_t serial, id;       /* process and thread that owned the slot at the start */
+	uint64_t taken_ns;         /* last take, or last time that nothing was ready */
+	uint64_t checked_ns;       /* last check that the thread exists */
+	uint64_t told_broken;      /* corrupt units already counted as lost, */
+	uint64_t told_chunks;      /* and chunks and ranges */
+	bool has_more;             /* units were taken that are in no block yet */
+	struct crw_packer *packer; /* that packs the ring now; NULL: none */
 };
 
 /* A block between the packer and the file. */
@@ -60,6 +63,8 @@ struct crw_consumer {
 	bool hurry;       /* compress less while a thread waits for room */
 	bool hold;        /* return chunks only when they are in the file: `mem recover` needs it */
 	uint64_t late_ns; /* take a ring after this time, even if little is in it */
+	uint32_t nr_packers; /* further threads that pack, at most CRW_PACKERS_MAX; not with `hold`
+			      */
 
 	uint64_t nr_threads;   /* that were followed */
 	uint64_t nr_recovered; /* of them, ended without saying so */
@@ -69,6 +74,9 @@ struct crw_consumer {
 	struct crw_source *sources;
 	struct cray_pack *pack;
 	struct crw_pending pending[CRT_PRESS_MAX];
+	struct crw_packer packers[CRW_PACKERS_MAX];
+	struct crw_source *packed[CRW_PACKERS_MAX]; /* the source of each; NULL: it is idle */
+	uint32_t nr_ready, nr_ready_before; /* rings worth packing in this poll, and the last one */
 	uint32_t most_pending;
 	uint32_t first, nr_pending; /* in progress, oldest first */
 	uint32_t high;              /* one past the highest slot seen in use */
@@ -82,7 +90,7 @@ enum crw_take {
 	CRW_TAKE_REST,  /* everything: all threads have ended */
 };
 
-/* The fields up to `late_ns` are set.  False: no memory. */
+/* The fields up to `nr_packers` are set.  False: no memory. */
 bool crw_consumer_open(struct crw_consumer *c);
 void crw_consumer_close(struct crw_consumer *c);
 

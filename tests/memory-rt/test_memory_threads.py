@@ -26,6 +26,21 @@ def eight_threads_of_a_million_accesses_are_all_there(dir, cc, _cxx):
         equal(len({t["id"] for t in c["threads"]}), 9, "thread ids")
 
 
+@test
+def several_packing_threads_write_the_same_accesses(dir):
+    """Any number of packing threads leaves the blocks of each thread complete and in order."""
+    program = compile(dir, "threads.c", compilers()[0][0])
+    seen = []
+    for packers in (1, 2, 9):
+        trace = os.path.join(dir, f"packers-{packers}")
+        collected(program, 8, 300000, trace=trace, options=("--packers", str(packers), "--buffer", "2M"))
+        c = check(trace)
+        equal((c["lost"], c["sound"]), (0, True), f"lost and sound, {packers} packers")
+        equal(sizes(c)[4][1], 8 * 300000, f"writes of four bytes, {packers} packers")
+        seen.append(sorted((t["reads"], t["writes"]) for t in c["threads"]))
+    equal(seen[1:], [seen[0]] * 2, "reads and writes of each thread")
+
+
 @each_family
 def threads_that_come_and_go_share_the_slots(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)

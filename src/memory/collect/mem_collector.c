@@ -23,9 +23,12 @@
 #include "memory/collect/traced_processes.h"
 #include "memory/format/mem_writer.h"
 
-#define NAP_MS   20                /* maximum sleep while the program runs */
-#define FILES_NS (500 * NS_PER_MS) /* between two checks whether a process has ended */
-#define CHUNK    CRW_CHUNK_SIZE
+#define NAP_MS            20                /* maximum sleep while the program runs */
+#define FILES_NS          (500 * NS_PER_MS) /* between two checks whether a process has ended */
+#define CHUNK             CRW_CHUNK_SIZE
+#define PACKERS_BY_ITSELF 4u
+
+_Static_assert(COLLECT_PACKERS_MAX - 1 == CRW_PACKERS_MAX, "as many as a consumer may have");
 
 struct collect {
 	const struct collect_config *config;
@@ -280,6 +283,21 @@ static void collect_report(struct collect *c)
 	r->refused = __atomic_load_n(&c->shm.region.header->refused, __ATOMIC_RELAXED);
 }
 
+/*
+ * Packing threads in addition to the collector's own.  Without a number: the program and the
+ * compression have processors of their own first.
+ */
+static uint32_t collect_packers(const struct collect_config *config)
+{
+	long free = sysconf(_SC_NPROCESSORS_ONLN) - 2;
+
+	if (config->packers)
+		return (uint32_t)config->packers - 1;
+	if (free < 2)
+		return 0;
+	return free / 2 < PACKERS_BY_ITSELF ? (uint32_t)free / 2 : PACKERS_BY_ITSELF;
+}
+
 int collect_run(const struct collect_config *config, struct collect_result *result, struct err *err)
 {
 	struct collect c = { .config = config, .result = result };
@@ -288,6 +306,7 @@ int collect_run(const struct collect_config *config, struct collect_result *resu
 	outputs_init(&result->outputs);
 	result->outputs.name = config->output;
 	result->outputs.level = config->level;
+	result->outputs.packers = collect_packers(config);
 	result->outputs.max_size = config->max_size;
 	result->outputs.command = config->argv;
 	result->outputs.writer = config->tool;

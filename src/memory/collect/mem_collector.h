@@ -15,6 +15,8 @@
 #include "base/err.h"
 #include "memory/collect/trace_files.h"
 
+#define COLLECT_PACKERS_MAX 9
+
 struct collect_config {
 	const char *output; /* %p is the pid */
 	char *const *argv;  /* the program; its name in the files if another process starts it */
@@ -30,6 +32,7 @@ struct collect_config {
 	bool no_heap;      /* do not record blocks of the heap */
 	const char *burst; /* ON/PERIOD, as in CACHERAY_OPTIONS; NULL: all the time */
 	int level;         /* zstd level; 0: no compression */
+	int packers;       /* threads that pack, at most COLLECT_PACKERS_MAX; 0: by processors */
 	uint64_t max_size; /* of all files together; 0: no limit */
 	uint64_t buffer;   /* bytes per thread */
 	const char *tool;  /* name and version, for the files */

@@ -29,6 +29,7 @@ struct output {
 struct outputs {
 	const char *name;  /* as given by the user */
 	int level;         /* zstd level */
+	uint32_t packers;  /* packing threads in addition to the collector's own */
 	uint64_t max_size; /* of all files together; 0: no limit */
 	uint64_t closed_size;
 	struct output *first, **last;

@@ -87,6 +87,7 @@ int traced_open(struct traced *t, struct crw_region *region, struct outputs *out
 		.level = outputs->level,
 		.hurry = true,
 		.late_ns = LATE_NS,
+		.nr_packers = outputs->packers,
 	};
 	t->nowhere = cfile_no_writer();
 	if (t->nowhere && crw_consumer_open(&t->consumer))
