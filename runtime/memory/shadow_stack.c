@@ -2,6 +2,7 @@
 /* shadow_stack.c - memory of the shadow stacks, the rare cases, and copies of them. */
 #include "shadow_stack.h"
 
+#include "shadow_switch.h"
 #include "sys.h"
 #include "trace_session.h"
 
@@ -66,6 +67,9 @@ void crt_calls_end(void)
 	c->top = &crt_no_frame;
 	c->last = NULL;
 	c->frames = NULL;
+	if (c->left)
+		crt_memory_free(c->left, sizeof(*c->left));
+	c->left = NULL;
 	for (i = 0; f && i < SPARES; i++) {
 		none = NULL;
 		/* (mem-I) pairs with the acquire in shadow_take_spare(). */
@@ -102,6 +106,17 @@ static void shadow_set_depth(struct crt_calls *c, uint64_t depth)
 uint64_t crt_calls_depth(void)
 {
 	return crt_calls.frames ? shadow_depth(&crt_calls) : 0;
+}
+
+void crt_calls_select(const struct crt_frame *frames, uint32_t nr)
+{
+	struct crt_calls *c = &crt_calls;
+	uint32_t i;
+
+	for (i = 0; i < nr && i < CRT_OUTER; i++)
+		c->frames->outer[1 + i] = frames[i];
+	c->floor = CRT_OUTER;
+	shadow_set_depth(c, i);
 }
 
 const struct crt_frame *crt_calls_frame(uint64_t number)
@@ -154,8 +169,9 @@ void crt_calls_push_slow(uint64_t caller, uint64_t function, uint64_t at)
 	struct crt_frame *f;
 	uint64_t depth;
 
-	if (!c->frames && !shadow_begin())
+	if (c->is_switching || (!c->frames && !shadow_begin()))
 		return;
+	crt_switch_enter(c, at, caller);
 	shadow_settle(c, at, true, 0);
 	depth = shadow_depth(c);
 	f = shadow_frame(c, depth++);
@@ -169,25 +185,25 @@ void crt_calls_push_slow(uint64_t caller, uint64_t function, uint64_t at)
 		crt_calls_record(caller, CRW_W1(CRW_ENTER, function));
 }
 
-/* True if @pc is probably in the function whose entry hook returns to @function. */
-static bool shadow_is_inside(uint64_t pc, uint64_t function)
-{
-	return pc - function < 32768;
-}
-
 void crt_calls_pop_slow(uint64_t pc, uint64_t at)
 {
 	struct crt_calls *c = &crt_calls;
+	enum crt_switch_exit where;
 	const struct crt_frame *f;
 	uint64_t depth;
 
-	if (!c->frames || shadow_settle(c, at, false, pc))
+	if (!c->frames || c->is_switching)
+		return;
+	where = crt_switch_leave(c, pc, at);
+	if (where == CRT_EXIT_INNERMOST)
+		shadow_drop(c, 1);
+	if (where != CRT_EXIT_HERE || shadow_settle(c, at, false, pc))
 		return;
 	depth = shadow_depth(c);
 	if (!depth)
 		return;
 	f = crt_calls_frame(depth - 1);
-	if (!f || f->at == at || shadow_is_inside(pc, f->function))
+	if (!f || f->at == at || crt_is_inside(pc, f->function))
 		shadow_drop(c, 1);
 }
 
@@ -198,6 +214,8 @@ uint32_t crt_calls_copy(uint64_t at, uint64_t *out, uint32_t max)
 	uint64_t i, site = 0;
 	uint32_t nr = 0;
 
+	if (crt_calls.left && !crt_calls.is_switching)
+		crt_switch_enter(&crt_calls, at, 0);
 	for (i = crt_calls_depth(); i > 0 && nr < max; i--) {
 		const struct crt_frame *f = crt_calls_frame(i - 1);
 
@@ -209,7 +227,7 @@ uint32_t crt_calls_copy(uint64_t at, uint64_t *out, uint32_t max)
 		if (f->at < at) /* left by longjmp */
 			continue;
 		/* Called by code without hooks: the function itself is not among the callers. */
-		if (!shadow_is_inside(site, f->function))
+		if (!crt_is_inside(site, f->function))
 			out[nr++] = f->function;
 		site = f->caller;
 		if (nr < max)

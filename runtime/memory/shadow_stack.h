@@ -5,9 +5,8 @@
  * A thread keeps its outermost CRT_OUTER frames, and in a ring the innermost CRT_INNER of the
  * others; frames between them are overwritten by deep recursion and are unknown afterwards.  A
  * frame notes the stack pointer of its function, so that frames which were left by longjmp, without
- * an exit hook, are recognized: a frame is gone when the stack pointer is above it.  A program that
- * switches stacks may hide frames of the other
- * stack, and never breaks anything: all indices are masked.
+ * an exit hook, are recognized: a frame is gone when the stack pointer is above it.  For programs
+ * that switch stacks see shadow_switch.h.
  *
  * Signals.  A handler may run between any two instructions here and calls the same hooks.  What it
  * pushes it pops again; at worst the interrupted function is missing from the stack.
@@ -23,6 +22,7 @@
 
 #define CRT_OUTER 2048u
 #define CRT_INNER 2048u /* a power of two */
+#define CRT_NEAR  4096u /* a called function is closer than that, or may be on another stack */
 
 struct crt_frame {
 	uint64_t caller;   /* return address into the calling function */
@@ -44,11 +44,14 @@ struct crt_calls {
 	struct crt_frames *frames; /* NULL: none */
 	uint64_t depth;            /* frames, while there are inner ones; else 0 */
 	uint64_t floor;            /* frames from number CRT_OUTER up to this one are unknown */
-	uint64_t busy;        /* frame address of the hook that records an allocation; 0: none */
-	uint64_t operator_pc; /* return address of operator new or delete; 0: none */
-	uint64_t operator_at; /* its frame address */
-	uint32_t was_deep;    /* for call_record.c */
-	uint32_t is_closed;   /* 1: the thread ends, or belongs to the runtime */
+	uint64_t busy;         /* frame address of the hook that records an allocation; 0: none */
+	uint64_t operator_pc;  /* return address of operator new or delete; 0: none */
+	uint64_t operator_at;  /* its frame address */
+	struct crt_left *left; /* stacks that the thread has left (shadow_switch.h); NULL: none */
+	uint64_t since;        /* when it began to use the one whose frames these are */
+	uint32_t is_switching; /* 1: the frames are being exchanged; signal handlers add none */
+	uint32_t was_deep;     /* for call_record.c */
+	uint32_t is_closed;    /* 1: the thread ends, or belongs to the runtime */
 };
 extern __thread struct crt_calls crt_calls __attribute__((visibility("hidden")));
 extern struct crt_frame crt_no_frame __attribute__((visibility("hidden"))); /* all zeros */
@@ -58,6 +61,16 @@ uint64_t crt_calls_depth(void) __attribute__((visibility("hidden")));
 
 /* Frame @number, from 0, the outermost one; NULL: unknown. */
 const struct crt_frame *crt_calls_frame(uint64_t number) __attribute__((visibility("hidden")));
+
+/* Replace all frames of this thread by @nr others, the outermost first; at most CRT_OUTER. */
+void crt_calls_select(const struct crt_frame *frames, uint32_t nr)
+	__attribute__((visibility("hidden")));
+
+/* True if @pc is probably in the function whose entry hook returns to @function. */
+static inline bool crt_is_inside(uint64_t pc, uint64_t function)
+{
+	return pc - function < 32768;
+}
 
 /* Release the frames; the thread gets no new ones. */
 void crt_calls_end(void) __attribute__((visibility("hidden")));
@@ -83,7 +96,7 @@ static inline void crt_calls_push(uint64_t caller, uint64_t function, uint64_t a
 	struct crt_calls *c = &crt_calls;
 	struct crt_frame *f = c->top;
 
-	if (__builtin_expect(f->at <= at || f == c->last, 0)) {
+	if (__builtin_expect(f->at - at - 1 >= CRT_NEAR || f == c->last, 0)) {
 		crt_calls_push_slow(caller, function, at);
 		return;
 	}
