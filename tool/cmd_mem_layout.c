@@ -104,10 +104,11 @@ const struct command command_mem_layout = {
 	.instrument = "memory",
 	.args = "[OPTIONS] TRACE",
 	.summary = "propose better layouts of structs, and replay the trace with them",
-	.details = "Types come from the program's debug information (-g); blocks of malloc are "
-		   "typed by\n"
-		   "annotations (cacheray.h).  Every proposal was replayed: its figures are those "
-		   "of the\n"
+	.details = "Types come from the program's debug information (-g); blocks of malloc by "
+		   "the code\n"
+		   "that accesses them, or by annotations.  Every proposal was replayed: its "
+		   "figures are "
+		   "those of the\n"
 		   "same accesses with the new layout.  A remap file has lines like\n"
 		   "  struct node=key,0;next,8;name,16,32;sizeof=64\n",
 	.opts = options,

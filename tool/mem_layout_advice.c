@@ -107,6 +107,13 @@ static void layout_put_advice(struct printer *p, const struct study *s, const st
 		print_text(p, "  blocks of another size lie elsewhere: both sides were replayed "
 			      "with them "
 			      "next to each other\n");
+	if (t->profile->in_variables && !type->is_cxx)
+		print_text(p,
+			   "  it is the type of variables, too: mind initialisers by position\n");
+	if (t->profile->behind)
+		print_text(p,
+			   "  bytes behind it are accessed: mind code that does not find them by "
+			   "sizeof\n");
 	if (type->is_cxx && !c->shape->nr_cold)
 		print_text(p, "  members are initialised in the order of their declaration: mind "
 			      "constructors that rely on it\n");
@@ -150,6 +157,39 @@ static void layout_put_affinity(struct printer *p, const struct study_type *t)
 		print_text(p, "\n");
 }
 
+/* A type that costs little gains little, whatever the share. */
+static void layout_put_no_gain(struct printer *p, const struct study_type *t)
+{
+	double most = 0;
+	int i;
+
+	for (i = 0; i < t->nr_candidates; i++) {
+		if (!t->candidates[i].shape->nr_cold && t->candidates[i].gain > most)
+			most = t->candidates[i].gain;
+	}
+	if (most > STUDY_GAIN_OF_TYPE)
+		print_text(p,
+			   "  no gain: up to %.1f %% of its cost, which is less than %.0f %% of "
+			   "the run's\n",
+			   100 * most, 100 * STUDY_GAIN_OF_ALL);
+	else
+		print_text(p, "  no gain: no layout that was tried%s saves %.0f %% of its cost\n",
+			   t->split >= 0 ? " and needs no other code" : "",
+			   100 * STUDY_GAIN_OF_TYPE);
+}
+
+/* What keeps members where they are. */
+static void layout_put_fixed(struct printer *p, const struct study_type *t)
+{
+	if (!t->like)
+		return;
+	print_text(p,
+		   t->nr_like == 1 ? "  the first member stays: " : "  the first %u members stay: ",
+		   t->nr_like);
+	print_safe(p, t->like, 0);
+	print_text(p, t->nr_like == 1 ? " is used by itself, too\n" : " begins with them, too\n");
+}
+
 void mem_layout_print_advice(struct printer *p, const struct study *s, const struct study_type *t)
 {
 	int i;
@@ -161,6 +201,7 @@ void mem_layout_print_advice(struct printer *p, const struct study *s, const str
 		print_text(p, "  no other layout is possible: %s\n", t->obstacle);
 		return;
 	}
+	layout_put_fixed(p, t);
 	for (i = 0; i < t->nr_candidates; i++) {
 		const struct study_candidate *c = &t->candidates[i];
 
@@ -170,8 +211,7 @@ void mem_layout_print_advice(struct printer *p, const struct study *s, const str
 	if (t->best >= 0)
 		layout_put_advice(p, s, t, &t->candidates[t->best], "advice");
 	else
-		print_text(p, "  no gain: no layout that was tried saves %.0f %% of its cost\n",
-			   100 * STUDY_GAIN_OF_TYPE);
+		layout_put_no_gain(p, t);
 	if (t->split >= 0)
 		layout_put_advice(p, s, t, &t->candidates[t->split],
 				  "more, with changes to the code");

@@ -9,6 +9,7 @@
 #include "mem_layout.h"
 
 #define FIELDS_MAX 24 /* shown per type, in text */
+#define UNSEEN_MAX 4u /* owners without fields, in text */
 
 /* Counts are in units of 1/256. */
 static double layout_units(uint64_t in_256)
@@ -150,6 +151,7 @@ static void layout_json_candidates(struct printer *p, const struct study *s,
 	print_known(p, "advice", NULL, t->best >= 0, (uint64_t)t->best, NULL);
 	print_known(p, "split", NULL, t->split >= 0, (uint64_t)t->split, NULL);
 	print_string(p, "obstacle", t->obstacle);
+	print_string(p, "front_like", t->like);
 }
 
 /* ---- a type ------------------------------------------------------------------- */
@@ -271,35 +273,48 @@ static void layout_print_types(struct printer *p, const struct study *s)
 	print_list_end(p);
 }
 
+/* The largest parts of the cost that is in memory without fields. */
+static void layout_name_unseen(struct printer *p, const struct study *s,
+			       const struct blame_owner **owners, size_t nr)
+{
+	size_t i, shown = 0;
+
+	for (i = 0; i < nr && shown < UNSEEN_MAX; i++) {
+		uint64_t cost = blame_cost(s->blame, &owners[i]->counts) / BLAME_ONE;
+
+		if (owners[i]->fields || !cost)
+			continue;
+		print_text(p, "  %5.1f %%  ", number_percent(cost, s->before.cost));
+		print_safe(p, mem_places_owner(blame_places(s->blame), owners[i]->owner)->name, 0);
+		print_text(p, "\n");
+		shown++;
+	}
+}
+
 /* The cost of misses in memory whose type is not known, or which has no fields. */
-static uint64_t layout_unseen_cost(const struct study *s)
+static void layout_print_unseen(struct printer *p, const struct study *s)
 {
 	const struct blame_owner **owners;
 	size_t nr = blame_owners(s->blame, NULL, 0), i;
-	uint64_t cost = 0;
+	uint64_t unseen = 0;
 
 	owners = calloc(nr + 1, sizeof(const struct blame_owner *));
 	if (!owners)
-		return 0;
+		return;
 	blame_owners(s->blame, owners, nr);
 	for (i = 0; i < nr; i++) {
 		if (!owners[i]->fields)
-			cost += blame_cost(s->blame, &owners[i]->counts);
+			unseen += blame_cost(s->blame, &owners[i]->counts);
 	}
-	free(owners);
-	return cost;
-}
-
-static void layout_print_unseen(struct printer *p, const struct study *s)
-{
-	uint64_t unseen = layout_unseen_cost(s);
-
 	print_real(p, "unseen_cost", NULL, layout_units(unseen));
-	if (unseen)
+	if (unseen && !p->is_json) {
 		print_text(p,
 			   "\n%.1f %% of the cost of all misses is in memory without a type with "
 			   "fields: no advice\n",
 			   number_percent(unseen / BLAME_ONE, s->before.cost));
+		layout_name_unseen(p, s, owners, nr);
+	}
+	free(owners);
 }
 
 static void layout_put_total(struct printer *p, const struct study *s)

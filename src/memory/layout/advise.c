@@ -292,6 +292,28 @@ static int another_reading(struct study *s, struct replays *all, const char *pat
 
 /* ---- proposals ----------------------------------------------------------- */
 
+/* Other types of the run that begin with the same members fix them. */
+static void study_fix_front(struct study *s, struct study_type *t)
+{
+	struct profile_type **all = calloc(s->nr_all + 1, sizeof(struct profile_type *));
+	size_t i;
+
+	if (!all) /* the proposals are still right for the type alone */
+		return;
+	profile_types(s->profile, all, s->nr_all);
+	for (i = 0; i < s->nr_all; i++) {
+		uint32_t nr = 0;
+
+		if (all[i] != t->profile)
+			nr = pieces_fix_front(&t->profile->pieces, &all[i]->pieces);
+		if (nr > t->nr_like) {
+			t->nr_like = nr;
+			t->like = all[i]->pieces.of->name;
+		}
+	}
+	free(all);
+}
+
 static int plan_type(struct study *s, struct study_type *t, struct replays *all, struct err *err)
 {
 	struct shape *shapes[PROPOSE_MAX];
@@ -301,6 +323,7 @@ static int plan_type(struct study *s, struct study_type *t, struct replays *all,
 	t->obstacle = t->profile ? pieces_obstacle(t->profile->pieces.of) : "it is not used";
 	if (t->obstacle)
 		return 0;
+	study_fix_front(s, t);
 	nr = layout_propose(t->profile, s->config.sim.level[0].line, shapes);
 	if (nr < 0)
 		return study_no_memory(err);

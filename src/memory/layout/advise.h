@@ -47,6 +47,8 @@ struct study_type {
 	struct profile_type *profile;
 	const char *name;     /* owned by the types */
 	const char *obstacle; /* why nothing can be proposed; NULL: something can */
+	const char *like;     /* a type that begins with the same members; NULL: none is used */
+	uint32_t nr_like;     /* pieces that stay in front for that */
 	struct study_candidate candidates[PROPOSE_MAX];
 	int nr_candidates;
 	struct study_run moved; /* current layout, with its blocks moved */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FRONT_MIN 2u         /* equal first members that are probably no chance */
 #define BYTES_MAX (1u << 16) /* largest type that gets a table of its bytes */
 
 /* ---- pieces -------------------------------------------------------------- */
@@ -159,6 +160,30 @@ bool pieces_is_cold(const struct pieces *p, uint32_t number)
 	for (i = 0; i < p->nr; i++)
 		most = p->list[i].visits > most ? p->list[i].visits : most;
 	return p->list[number].visits * 10 < most;
+}
+
+uint32_t pieces_fix_front(struct pieces *p, const struct pieces *with)
+{
+	const struct type *of = p->of, *other = with->of;
+	uint32_t nr = 0, i;
+
+	if (p->nr && !of->is_cxx && of->members[0].type == with->type && !p->list[0].offset) {
+		p->list[0].in_front = true;
+		return 1;
+	}
+	while (nr < of->nr_members && nr < other->nr_members) {
+		const struct type_member *a = &of->members[nr], *b = &other->members[nr];
+
+		if (a->offset != b->offset || a->size != b->size || !a->name[0] ||
+		    strcmp(a->text, b->text) != 0)
+			break;
+		nr++;
+	}
+	if (nr < FRONT_MIN || of->is_cxx || other->is_cxx)
+		return 0;
+	for (i = 0; i < p->nr && p->list[i].first < nr; i++)
+		p->list[i].in_front = true;
+	return i;
 }
 
 /* ---- shapes -------------------------------------------------------------- */

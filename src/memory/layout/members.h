@@ -47,6 +47,13 @@ const char *pieces_obstacle(const struct type *type);
 int pieces_init(struct pieces *p, const struct types *types, uint32_t type);
 void pieces_release(struct pieces *p);
 
+/*
+ * Two records of C that begin with the same members may be used as each other, and so may a record
+ * and its first member: these members of @p stay where they are.  Returns how many pieces that are;
+ * 0: they have too little in common.
+ */
+uint32_t pieces_fix_front(struct pieces *p, const struct pieces *with);
+
 /* True if it is used in less than a tenth of the visits of the most used piece. */
 bool pieces_is_cold(const struct pieces *p, uint32_t number);
 

@@ -293,6 +293,7 @@ int profile_access(struct profile *p, const struct mem_record *r, const struct s
 	}
 	t->accesses++;
 	t->in_arrays += place.end - place.start > place.stride;
+	t->in_variables += place.variable != NULL;
 	t->in_blocks += place.annotated || place.typed == TYPED_BY_VOTE;
 	if (place.typed != TYPED_IN_ARRAY)
 		use_pieces(p, t, r, &place);
@@ -312,6 +313,9 @@ static void take_counts(struct profile *p, const struct blame_owner *o)
 	t = p->types[p->by_owner[o->owner] - 1];
 	t->counts = o->counts;
 	t->cost = blame_cost(p->b, &o->counts);
+	if (o->nr_fields)
+		t->behind = o->fields[o->nr_fields - 1].counts.reads +
+			    o->fields[o->nr_fields - 1].counts.writes;
 	for (i = 0; i + 2 < o->nr_fields; i++) {
 		const struct blame_field *f = &o->fields[i];
 		struct piece *piece = &t->pieces.list[t->pieces.of_leaf[i]];

@@ -38,9 +38,11 @@ struct profile_type {
 	struct profile_visit open[PROFILE_OPEN];
 	uint64_t fetched, used; /* lines fetched; bytes used of them */
 	uint64_t in_arrays;     /* accesses to elements of an array */
+	uint64_t in_variables;  /* accesses to variables of the program */
 	uint64_t in_blocks;     /* accesses to annotated blocks, or to blocks typed by vote */
 	uint64_t accesses;      /* records of the trace, not weighted */
 	struct blame_counts counts;
+	uint64_t behind; /* accesses to bytes after the type, in 1/256 */
 	uint64_t cost;
 };
 

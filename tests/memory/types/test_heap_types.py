@@ -156,6 +156,20 @@ def objects_with_a_tail_and_common_first_members_are_told_apart(dir, cc, _):
         equal([t["name"].split(" (")[1] for t in buffers], ["buffer_new)"], f"{cc} {level}: buffers")
 
 
+@test
+def layouts_keep_common_first_members_and_the_tail(dir):
+    trace = traced(dir, "tail_types.c", "gcc", "-O1")[0]
+    r = subprocess.run([TOOL, "mem", "layout", "--json", "--type", "struct text", *CACHES, trace], capture_output=True, text=True, env=CLEAN, timeout=120)
+    equal(r.returncode, 0, f"status of mem layout: {r.stderr}")
+    text = json.loads(r.stdout)["types"][0]
+    equal(text["front_like"], "struct pair", "a type that begins with the same members")
+    assert text["tried"], "no layout was tried"
+    for shape in text["tried"]:
+        at = {o["name"]: o["offset"] for o in shape["offsets"]}
+        equal((at["next"], at["kind"], at["marked"]), (0, 8, 9), f"common first members with {shape['name']}")
+        equal(max(at, key=at.get), "content", f"the last member with {shape['name']}")
+
+
 NODES = {"std::_Rb_tree_node<std::pair<K, point>>": ("_M_storage.first", "_M_storage.second.x", "_M_left"),
          "std::_List_node<point>": ("_M_storage.weight", "_M_next"),
          "std::__detail::_Hash_node<std::pair<K, point>, false>": ("_M_storage.second.y", "_M_nxt"),
