@@ -63,7 +63,7 @@ static int feed_add(struct feed *f, const struct trace_item *item, struct err *e
 	return pace_takes(&f->pace, item) ? view_add(f->view, item, err) : 0;
 }
 
-/* What was left out so far, for the analysis and for the page. */
+/* What was left out so far, for the analysis and for the page.  Called with the lock held. */
 static void feed_tell_left_out(struct feed *f)
 {
 	struct trace_gap gap;
@@ -177,8 +177,13 @@ static bool feed_read_again(struct feed *f)
 
 static int feed_end(struct feed *f, struct err *err)
 {
+	bool is_short;
+
+	pthread_mutex_lock(&f->lock);
 	feed_tell_left_out(f);
-	if (!f->again && f->stream.left_out + f->stream.left_out_wakes && feed_read_again(f))
+	is_short = f->stream.left_out + f->stream.left_out_wakes;
+	pthread_mutex_unlock(&f->lock);
+	if (!f->again && is_short && feed_read_again(f))
 		return feed_tick(f, err);
 	return feed_finish(f, err);
 }

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/text.h"
+#include "top/top_detect.h"
 
 #define WARNING_NS UINT64_C(1000000000) /* shorter slices and waits are usual */
 
@@ -24,61 +24,11 @@ static void top_warn(struct top_warnings *w, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* ---- rings of joins ------------------------------------------------------------------- */
+/* ---- deadlocks ------------------------------------------------------------------------- */
 
-/* 1 + row of the coroutine that each row joins; 0: none. */
-static uint32_t *top_joined_rows(const struct top_picture *p)
+static void top_warn_deadlock(void *arg, const char *text)
 {
-	uint32_t *joined = calloc(p->nr + 1, sizeof(*joined));
-	struct u64map rows = { 0 };
-	bool good = joined != NULL;
-	uint64_t row;
-	size_t i;
-
-	for (i = 0; good && i < p->nr; i++)
-		good = u64map_put(&rows, p->rows[i].c->co.probe_id, i + 1) == 0;
-	for (i = 0; good && i < p->nr; i++) {
-		const struct sidecar_coroutine *co = &p->rows[i].c->co;
-
-		if (p->rows[i].state == TRACE_STATE_SUSPENDED && co->has_resource &&
-		    co->reason == TRACE_REASON_JOIN && u64map_get(&rows, co->resource, &row))
-			joined[i] = (uint32_t)row;
-	}
-	u64map_release(&rows);
-	if (!good) {
-		free(joined);
-		return NULL;
-	}
-	return joined;
-}
-
-static void top_warn_ring(struct top_warnings *w, const struct top_picture *p,
-			  const uint32_t *joined, uint32_t first)
-{
-	uint32_t at = joined[first - 1], nr = 1;
-
-	for (; at != first; at = joined[at - 1])
-		nr++;
-	top_warn(w,
-		 "deadlock: %" PRIu32 " coroutines join each other in a ring; one is %" PRIu64
-		 " %s",
-		 nr, p->rows[first - 1].c->co.probe_id, p->rows[first - 1].c->name);
-}
-
-static void top_find_rings(struct top_warnings *w, const struct top_picture *p)
-{
-	uint32_t *joined = top_joined_rows(p);
-	uint32_t *visit = joined ? calloc(p->nr + 1, sizeof(*visit)) : NULL;
-	uint32_t at, i;
-
-	for (i = 1; visit && i <= p->nr; i++) {
-		for (at = i; at && !visit[at - 1]; at = joined[at - 1])
-			visit[at - 1] = i;
-		if (at && visit[at - 1] == i && joined[at - 1])
-			top_warn_ring(w, p, joined, at);
-	}
-	free(visit);
-	free(joined);
+	top_warn(arg, "deadlock: %s", text);
 }
 
 /* ---- long states ------------------------------------------------------------------------ */
@@ -112,7 +62,7 @@ void top_warnings_make(struct top_warnings *w, const struct top_picture *p)
 	char count[TEXT_SIZE];
 
 	w->nr = 0;
-	top_find_rings(w, p);
+	top_detect_deadlocks(p, top_warn_deadlock, w);
 	top_find_long(w, p, TRACE_STATE_RUNNING, "blocking", "run without a suspend");
 	top_find_long(w, p, TRACE_STATE_READY, "starvation", "are ready and do not run");
 	if (p->lost)

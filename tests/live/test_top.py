@@ -262,11 +262,24 @@ def a_ring_is_a_warning_and_so_is_one_that_never_suspends(dir):
     told.tell("begin a", "begin b", "begin c", "resume a", "join a 2", "resume b", "join b 1", "resume c")
     with screen(dir, width=150) as s:
         show(s, told.p)
-        s.wait("w: deadlock: 2 coroutines join each other in a ring", "and more")
+        s.wait("w: deadlock: 2 wait for each other in a ring: 'a' -> 'b' -> 'a'", "and more")
         s.keys("w")
         s.wait("blocking: 1 run without a suspend for", "3 c", "'corotracer report' on the trace decides")
         s.keys("q")
         s.wait("shell>", without=["decides"])
+
+
+@test
+def a_ring_of_locks_is_a_warning_and_a_queue_is_none(dir):
+    told = Told(dir, "-q")
+    told.tell("begin a", "begin b", "begin c", "resume a", "hold a 7", "resume b", "hold b 8", "want a 8", "resume c", "want c 7")
+    with screen(dir, width=150) as s:
+        s.run(TOOL, "top", "-p", told.p.pid, "-d", "0.1", "-g", "resource")
+        s.wait("HELD BY", "mutex, 0x7", "mutex, 0x8", without=["deadlock"])
+        told.tell("want b 7")
+        s.wait("w: deadlock: 2 wait for each other in a ring: 'a' -> 'b' -> 'a'")
+        s.keys("q")
+        s.wait("shell>", without=["deadlock"])
 
 
 @test
