@@ -87,6 +87,14 @@ static int mem_diff_each(void *context, const struct mem_record *r, const struct
 	return rc < 0 ? rc : call_watch_each(&w->calls, r, out);
 }
 
+static void mem_diff_alike(void *context, const struct mem_record *r, uint64_t *start,
+			   uint64_t *end)
+{
+	const struct mem_diff_watch *w = context;
+
+	blame_alike(w->blame, r, start, end);
+}
+
 static int diff_simulate(const struct mem_diff_options *q, struct mem_diff_side *side,
 			 struct mem_reader *reader, struct sim *sim, struct err *err)
 {
@@ -99,6 +107,8 @@ static int diff_simulate(const struct mem_diff_options *q, struct mem_diff_side 
 
 	side->replay.each = mem_diff_each;
 	side->replay.context = &w;
+	side->replay.sums = true;
+	side->replay.alike = mem_diff_alike;
 	if (!rc)
 		rc = call_watch_begin(&w.calls, &q->machine.config, w.facts, err);
 	if (!rc)

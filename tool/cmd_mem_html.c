@@ -65,6 +65,14 @@ static int mem_html_each(void *context, const struct mem_record *r, const struct
 	return rc < 0 ? rc : call_watch_each(&w->calls, r, out);
 }
 
+static void mem_html_alike(void *context, const struct mem_record *r, uint64_t *start,
+			   uint64_t *end)
+{
+	const struct mem_html_watch *w = context;
+
+	blame_alike(w->blame, r, start, end);
+}
+
 /* ---- the file ------------------------------------------------------------ */
 
 static void mem_html_tell(const struct mem_html_options *q, const struct replay *replay)
@@ -100,7 +108,9 @@ static int mem_html_write(const struct mem_sim_result *result, const char *path,
 static int mem_html_make(const struct mem_html_options *q, struct mem_reader *r, struct err *err)
 {
 	struct mem_html_watch w = { .facts = mem_reader_facts(r) };
-	struct replay replay = { .each = mem_html_each, .context = &w };
+	struct replay replay = {
+		.each = mem_html_each, .context = &w, .sums = true, .alike = mem_html_alike
+	};
 	struct mem_sim_result result = { .machine = q->machine.words,
 					 .path = q->trace,
 					 .page_title = q->title,

@@ -17,6 +17,8 @@ static bool mem_calls_replay(struct mem_calls *c, struct err *err)
 		return false;
 	c->replay.each = call_watch_each;
 	c->replay.context = &c->watch;
+	c->replay.sums = true;
+	c->replay.alike = call_watch_alike;
 	if (replay_run(&c->replay, c->sim, c->reader, err) < 0)
 		return false;
 	c->profile = call_watch_profile(&c->watch, err);

@@ -94,6 +94,14 @@ static int report_memory_each(void *context, const struct mem_record *r,
 	return report_memory_is_judged(w->memory, r) ? blame_access(w->memory->blame, r, out) : 0;
 }
 
+static void report_memory_alike(void *context, const struct mem_record *r, uint64_t *start,
+				uint64_t *end)
+{
+	const struct report_memory_watch *w = context;
+
+	blame_alike(w->memory->blame, r, start, end);
+}
+
 /* The trace says which file it is: another one of that name is refused. */
 static int report_memory_check_fact(const struct report_memory *m, const struct mem_reader *r,
 				    struct err *err)
@@ -146,14 +154,20 @@ static int report_memory_check_run(const struct report_memory *m, const struct m
 static int report_memory_simulate(struct report_memory *m, struct mem_reader *r, struct err *err)
 {
 	struct report_memory_watch w = { .memory = m, .facts = mem_reader_facts(r) };
-	struct replay replay = { .each = report_memory_each, .context = &w };
+	/* A time filter needs the time of each access. */
+	struct replay replay = { .each = report_memory_each,
+				 .context = &w,
+				 .sums = !m->filter.has_from && !m->filter.has_to,
+				 .alike = report_memory_alike };
 	int rc;
 
 	m->sim = sim_new(&m->machine.config, err);
 	m->blame = m->sim ? blame_new(&m->machine.config, err) : NULL;
 	if (!m->blame)
 		return err->code;
-	rc = replay_run(&replay, m->sim, r, err);
+	rc = blame_learn(m->blame, m->path, err);
+	if (rc == 0)
+		rc = replay_run(&replay, m->sim, r, err);
 	m->simulated = replay.accesses;
 	m->lost = replay.lost;
 	replay_release(&replay);

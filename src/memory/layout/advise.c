@@ -67,18 +67,20 @@ static void study_alike(void *context, const struct mem_record *r, uint64_t *sta
 	blame_alike(w->s->blame, r, start, end);
 }
 
-/* Count an access that only hit, with others. */
-static int study_add_hit(struct watching *w, const struct mem_record *r)
+/* Accesses that only hit. */
+static int study_hits(void *context, struct mem_record *rec, const struct mem_access *access,
+		      size_t nr)
 {
-	struct mem_record rec = *r;
-	const struct mem_access access = { .address = r->address,
-					   .pc = r->pc,
-					   .size = r->size,
-					   .is_write = r->kind == MEM_WRITE,
-					   .tag = r->tag,
-					   .attr = r->attr };
+	struct watching *w = context;
+	int ret = 0;
+	size_t i;
 
-	return replay_sums_add(w->sums, &rec, &access, 1);
+	for (i = 0; ret == 0 && i < nr; i++) {
+		ret = replay_sums_add(w->sums, rec, &access[i], 1);
+		if (ret == 0)
+			ret = profile_hit(w->s->profile, rec->thread, &access[i]);
+	}
+	return ret;
 }
 
 static int study_watch(void *context, const struct mem_record *r, const struct sim_outcome *out)
@@ -91,8 +93,7 @@ static int study_watch(void *context, const struct mem_record *r, const struct s
 		profile_forget(w->s->profile);
 		return replay_sums_flush(w->sums) < 0 ? -ENOMEM : blame_record(w->s->blame, r);
 	}
-	if ((out->served || out->invalidated ? blame_access(w->s->blame, r, out)
-					     : study_add_hit(w, r)) < 0)
+	if (blame_access(w->s->blame, r, out) < 0)
 		return -ENOMEM;
 	return profile_access(w->s->profile, r, out);
 }
@@ -100,7 +101,7 @@ static int study_watch(void *context, const struct mem_record *r, const struct s
 static int first_reading(struct study *s, struct mem_reader *reader, struct err *err)
 {
 	struct watching w = { .s = s, .facts = mem_reader_facts(reader) };
-	struct replay replay = { .each = study_watch, .context = &w };
+	struct replay replay = { .each = study_watch, .context = &w, .hits = study_hits };
 	struct sim *sim = sim_new(&s->config.sim, err);
 	int ret = sim ? 0 : err->code;
 
@@ -161,80 +162,112 @@ static void release_replays(struct replays *all)
 
 static int replay_one(struct mem_places *places, struct replays *all, const struct mem_record *r)
 {
-	struct address_owner place = { 0 };
-	const struct owner *owner = NULL;
 	int i, ret = mem_places_record(places, r);
 
-	if (ret == 0 && mem_is_access(r)) {
-		ret = mem_places_find(places, r->address, r->pc, &place);
-		if (ret == 0)
-			owner = mem_places_owner(places, place.owner);
-	}
 	for (i = 0; i < all->nr && ret == 0; i++)
-		ret = rerun_record(all->list[i].replay, r, &place, owner);
+		ret = rerun_record(all->list[i].replay, r);
 	return ret;
 }
 
 /* Accesses that were found to keep their address in all replays, since the last other record. */
-#define KEEPERS 4096u /* a power of two */
+#define KEEPERS_BITS 13u
+#define KEEPERS      (1u << KEEPERS_BITS)
+#define REPLAY_CHUNK 1024u /* accesses that one replay gets after the other */
 struct keepers {
 	struct keeper {
 		uint64_t address, pc;
 		uint64_t time; /* of `keepers`, plus 1 */
 	} list[KEEPERS];
-	uint64_t time; /* number of other records */
+	uint64_t time;                           /* number of other records */
+	struct rerun_place places[REPLAY_CHUNK]; /* of the accesses that do not keep it */
+	uint32_t nr;
+	struct mem_access kept[REPLAY_CHUNK]; /* a chunk without repetitions */
+	uint32_t nr_kept;
+	uint32_t line_shift;
+	bool skips; /* leave repetitions out */
 };
 
-static bool keeps_address(struct mem_places *places, const struct replays *all, struct keepers *k,
-			  const struct mem_access *a, int *ret)
+/*
+ * True if @a uses only the line of the access before it, which keeps its address as well, and does
+ * not write it first: no cache changes.
+ */
+static bool keepers_repeats(const struct keepers *k, const struct mem_access *a)
 {
-	uint64_t hash = (a->address ^ a->pc << 20) * UINT64_C(0x9e3779b97f4a7c15);
-	struct keeper *known = &k->list[hash >> 52];
-	struct address_owner place;
-	int i;
+	const struct mem_access *last = &k->kept[k->nr_kept - 1];
+	uint64_t line = a->address >> k->line_shift;
 
-	if (known->address == a->address && known->pc == a->pc && known->time == k->time + 1)
-		return true;
-	*ret = mem_places_find(places, a->address, a->pc, &place);
-	for (i = 0; i < all->nr && *ret == 0; i++) {
-		if (rerun_reshapes(all->list[i].replay, mem_places_owner(places, place.owner)))
-			return false;
-	}
-	*known = (struct keeper){ a->address, a->pc, k->time + 1 };
-	return true;
+	return (k->nr == 0 || k->places[k->nr - 1].index + 1 != k->nr_kept) && a->size &&
+	       last->size && (a->address + a->size - 1) >> k->line_shift == line &&
+	       last->address >> k->line_shift == line &&
+	       (last->address + last->size - 1) >> k->line_shift == line &&
+	       (last->is_write || !a->is_write);
 }
 
-static int replay_kept(struct replays *all, const struct mem_run *run, uint32_t from, uint32_t to)
+static bool replays_reshape(const struct replays *all, const struct owner *owner)
 {
-	int i, ret = 0;
+	int i;
 
-	for (i = 0; i < all->nr && ret == 0 && from < to; i++)
-		ret = rerun_accesses(all->list[i].replay, run->thread, run->weight_256,
-				     run->access + from, to - from);
+	for (i = 0; i < all->nr; i++) {
+		if (rerun_reshapes(all->list[i].replay, owner))
+			return true;
+	}
+	return false;
+}
+
+/* Note the place of an access that changes its address in a replay.  0 or -ENOMEM. */
+static int keepers_look(struct mem_places *places, const struct replays *all, struct keepers *k,
+			const struct mem_access *a, uint32_t index)
+{
+	uint64_t hash = (a->address ^ a->pc << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	struct keeper *known = &k->list[hash >> (64 - KEEPERS_BITS)];
+	struct rerun_place *p = &k->places[k->nr];
+
+	if (known->address == a->address && known->pc == a->pc && known->time == k->time + 1)
+		return 0;
+	if (mem_places_find(places, a->address, a->pc, &p->place) < 0)
+		return -ENOMEM;
+	p->index = index;
+	p->owner = mem_places_owner(places, p->place.owner);
+	if (replays_reshape(all, p->owner))
+		k->nr++;
+	else
+		*known = (struct keeper){ a->address, a->pc, k->time + 1 };
+	return 0;
+}
+
+static int replay_chunk(struct mem_places *places, struct replays *all, struct keepers *k,
+			const struct mem_run *run, const struct mem_access *access, uint32_t nr)
+{
+	uint32_t i, nr_places;
+	int n, ret = 0;
+
+	k->nr = k->nr_kept = 0;
+	for (i = 0; i < nr && ret == 0; i++) {
+		nr_places = k->nr;
+		ret = keepers_look(places, all, k, &access[i], k->nr_kept);
+		if (k->nr > nr_places || !k->skips || !k->nr_kept ||
+		    !keepers_repeats(k, &access[i]))
+			k->kept[k->nr_kept++] = access[i];
+	}
+	for (i = 0; i < k->nr; i++) /* the table of owners may have moved */
+		k->places[i].owner = mem_places_owner(places, k->places[i].place.owner);
+	for (n = 0; n < all->nr && ret == 0; n++)
+		ret = rerun_accesses(all->list[n].replay, run->thread, run->weight_256, k->kept,
+				     k->nr_kept, k->places, k->nr);
 	return ret;
 }
 
-/* A run of accesses: one by one only those that change their address in a replay. */
 static int replay_accesses(struct mem_places *places, struct replays *all, struct keepers *k,
 			   const struct mem_run *run)
 {
-	struct mem_record rec = { .thread = run->thread, .weight_256 = run->weight_256 };
-	uint32_t i, from = 0;
+	uint32_t at, nr;
 	int ret = 0;
 
-	for (i = 0; i < run->nr && ret == 0; i++) {
-		if (keeps_address(places, all, k, &run->access[i], &ret))
-			continue;
-		ret = replay_kept(all, run, from, i);
-		from = i + 1;
-		rec.kind = run->access[i].is_write ? MEM_WRITE : MEM_READ;
-		rec.size = run->access[i].size;
-		rec.address = run->access[i].address;
-		rec.pc = run->access[i].pc;
-		if (ret == 0)
-			ret = replay_one(places, all, &rec);
+	for (at = 0; at < run->nr && ret == 0; at += nr) {
+		nr = run->nr - at < REPLAY_CHUNK ? run->nr - at : REPLAY_CHUNK;
+		ret = replay_chunk(places, all, k, run, run->access + at, nr);
 	}
-	return ret == 0 ? replay_kept(all, run, from, run->nr) : ret;
+	return ret;
 }
 
 /* Reads runs like the first pass, so that threads alternate in the same order. */
@@ -242,11 +275,16 @@ static int replay_all(struct mem_reader *reader, struct mem_places *places, stru
 		      const char *what, uint64_t *accesses)
 {
 	struct keepers *keepers = calloc(1, sizeof(*keepers));
+	const struct sim_config *config = sim_config_of(rerun_sim(all->list[0].replay));
 	struct progress progress;
 	struct mem_run run;
 	uint64_t next = 0;
 	int ret = keepers ? 0 : -ENOMEM, i;
 
+	if (keepers) {
+		keepers->skips = config->no_sharing && rerun_can_skip(config);
+		keepers->line_shift = (uint32_t)__builtin_ctz(config->level[0].line);
+	}
 	progress_start(&progress, what, mem_reader_size(reader));
 	while (ret == 0 && mem_reader_run(reader, &run)) {
 		*accesses += run.nr;

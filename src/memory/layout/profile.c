@@ -224,20 +224,22 @@ static int profile_use_line(struct profile *p, uint64_t line, uint64_t mask, boo
 	return u64map_put(&p->lines, line, p->nr_residents);
 }
 
-static int profile_use_lines(struct profile *p, const struct mem_record *r,
-			     const struct sim_outcome *out, uint32_t type)
+/* Bit i of @missed: line i of the access missed the first level. */
+static int profile_use_lines(struct profile *p, const struct mem_access *a, uint64_t missed,
+			     uint32_t type)
 {
 	uint32_t size = blame_line_size(p->b), i;
+	uint64_t first = a->address / size, nr = (a->address + a->size - 1) / size - first + 1;
 
-	for (i = 0; i < out->nr_lines && i < 64; i++) {
-		uint64_t start = (out->first_line + i) * size;
-		uint64_t from = r->address > start ? r->address - start : 0;
-		uint64_t to = r->address + r->size - start;
+	for (i = 0; i < nr && i < 64; i++) {
+		uint64_t start = (first + i) * size;
+		uint64_t from = a->address > start ? a->address - start : 0;
+		uint64_t to = a->address + a->size - start;
 
 		if (to > size)
 			to = size;
-		if (profile_use_line(p, out->first_line + i, bytes_mask(from, to, size),
-				     out->missed_first >> i & 1, type) < 0)
+		if (profile_use_line(p, first + i, bytes_mask(from, to, size), missed >> i & 1,
+				     type) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -245,11 +247,11 @@ static int profile_use_lines(struct profile *p, const struct mem_record *r,
 
 /* ---- accesses ------------------------------------------------------------ */
 
-static void use_pieces(struct profile *p, struct profile_type *t, const struct mem_record *r,
-		       const struct address_owner *place)
+static void use_pieces(struct profile *p, struct profile_type *t, uint32_t thread,
+		       const struct mem_access *a, const struct address_owner *place)
 {
-	uint64_t at = place->offset, end = place->offset + r->size;
-	uint64_t element = r->address - place->offset;
+	uint64_t at = place->offset, end = place->offset + a->size;
+	uint64_t element = a->address - place->offset;
 
 	while (at < end) {
 		uint32_t piece = pieces_at(&t->pieces, at);
@@ -260,7 +262,7 @@ static void use_pieces(struct profile *p, struct profile_type *t, const struct m
 			at++;
 			continue;
 		}
-		profile_visit(p, t, element, r->thread, piece);
+		profile_visit(p, t, element, thread, piece);
 		if (piece == t->pieces.tail)
 			return;
 		at = t->pieces.list[piece].offset + t->pieces.list[piece].size;
@@ -272,23 +274,24 @@ void profile_forget(struct profile *p)
 	p->time++;
 }
 
-int profile_access(struct profile *p, const struct mem_record *r, const struct sim_outcome *out)
+static int profile_use(struct profile *p, uint32_t thread, const struct mem_access *a,
+		       uint64_t missed)
 {
-	uint64_t hash = (r->address ^ r->pc << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = (a->address ^ a->pc << 20) * UINT64_C(0x9e3779b97f4a7c15);
 	struct profile_untyped *untyped = &p->untyped[hash >> 52];
 	struct profile_type *t;
 	struct address_owner place;
 	bool failed = false;
 
 	p->now++;
-	if (!r->size || (untyped->address == r->address && untyped->pc == r->pc &&
+	if (!a->size || (untyped->address == a->address && untyped->pc == a->pc &&
 			 untyped->time == p->time + 1))
 		return 0;
-	if (mem_places_find((struct mem_places *)blame_places(p->b), r->address, r->pc, &place) < 0)
+	if (mem_places_find((struct mem_places *)blame_places(p->b), a->address, a->pc, &place) < 0)
 		return -ENOMEM;
 	t = profile_type_of(p, place.owner, &failed);
 	if (!t) {
-		*untyped = (struct profile_untyped){ r->address, r->pc, p->time + 1 };
+		*untyped = (struct profile_untyped){ a->address, a->pc, p->time + 1 };
 		return failed ? -ENOMEM : 0;
 	}
 	t->accesses++;
@@ -296,8 +299,23 @@ int profile_access(struct profile *p, const struct mem_record *r, const struct s
 	t->in_variables += place.variable != NULL;
 	t->in_blocks += place.annotated || place.typed == TYPED_BY_VOTE;
 	if (place.typed != TYPED_IN_ARRAY)
-		use_pieces(p, t, r, &place);
-	return profile_use_lines(p, r, out, p->by_owner[place.owner] - 1);
+		use_pieces(p, t, thread, a, &place);
+	return profile_use_lines(p, a, missed, p->by_owner[place.owner] - 1);
+}
+
+int profile_access(struct profile *p, const struct mem_record *r, const struct sim_outcome *out)
+{
+	const struct mem_access a = { .address = r->address,
+				      .pc = r->pc,
+				      .size = r->size,
+				      .is_write = r->kind == MEM_WRITE };
+
+	return profile_use(p, r->thread, &a, out->missed_first);
+}
+
+int profile_hit(struct profile *p, uint32_t thread, const struct mem_access *a)
+{
+	return profile_use(p, thread, a, 0);
 }
 
 /* ---- the end ------------------------------------------------------------- */

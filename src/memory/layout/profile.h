@@ -53,6 +53,9 @@ struct profile *profile_new(struct blame *b, struct err *err);
 /* Call it after blame_access() for the same record.  Returns 0 or -ENOMEM. */
 int profile_access(struct profile *p, const struct mem_record *r, const struct sim_outcome *out);
 
+/* The same for an access that only hit the first level. */
+int profile_hit(struct profile *p, uint32_t thread, const struct mem_access *a);
+
 /* Call it for each record other than an access: it may change what is at an address. */
 void profile_forget(struct profile *p);
 

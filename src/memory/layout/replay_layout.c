@@ -12,7 +12,8 @@
 #define COLD_SPACE (UINT64_C(1) << 53)
 #define LONG_BLOCK (128u << 10) /* allocators map blocks of this size separately */
 #define PAGE       4096u
-#define BATCH      4096u
+#define BATCH      1024u
+#define NO_LINE    UINT64_MAX
 
 /* A block at a new address. */
 struct moved {
@@ -41,7 +42,69 @@ struct rerun {
 
 	struct mem_access *batch;
 	uint32_t nr_batch, thread, weight_256;
+	bool has_thread; /* `thread` made accesses */
+
+	/* Of each set of the first level, the line used last: twice its number, plus 1 if written.
+	 */
+	uint64_t *recent; /* NULL: every access is simulated */
+	uint32_t sets, line_shift;
 };
+
+/* ---- accesses that change nothing --------------------------------------------- */
+
+bool rerun_can_skip(const struct sim_config *c)
+{
+	const struct sim_level_config *first = &c->level[0];
+	uint64_t lines = first->size / first->line, sets = first->ways ? lines / first->ways : 1;
+	uint32_t k;
+
+	for (k = 0; k < c->nr_levels; k++) {
+		const struct sim_level_config *l = &c->level[k];
+
+		if (l->write_through || l->no_allocate || l->inclusion != SIM_NON_INCLUSIVE ||
+		    l->prefetch != SIM_PREFETCH_NONE)
+			return false;
+	}
+	return first->policy == SIM_LRU && sets && !(sets & (sets - 1)) && sets < UINT32_MAX;
+}
+
+static void rerun_forget_lines(struct rerun *r)
+{
+	uint32_t i;
+
+	for (i = 0; r->recent && i < r->sets; i++)
+		r->recent[i] = NO_LINE;
+}
+
+static int rerun_start_skipping(struct rerun *r, const struct sim_config *c)
+{
+	const struct sim_level_config *first = &c->level[0];
+
+	if (!rerun_can_skip(c))
+		return 0;
+	r->sets = first->ways ? (uint32_t)(first->size / first->line / first->ways) : 1;
+	r->line_shift = (uint32_t)__builtin_ctz(first->line);
+	r->recent = malloc(r->sets * sizeof(*r->recent));
+	rerun_forget_lines(r);
+	return r->recent ? 0 : -ENOMEM;
+}
+
+/* True if the access changes nothing; else it is noted. */
+static bool rerun_skips(struct rerun *r, uint64_t address, uint32_t size, bool write)
+{
+	uint64_t line = address >> r->line_shift, last = (address + size - 1) >> r->line_shift;
+	uint64_t *known = &r->recent[line & (r->sets - 1)];
+
+	if (line == last && *known >> 1 == line && (*known & 1 || !write))
+		return true;
+	if (!size)
+		return false;
+	for (; line <= last; line++) {
+		known = &r->recent[line & (r->sets - 1)];
+		*known = line << 1 | (*known >> 1 == line && *known & 1) | write;
+	}
+	return false;
+}
 
 struct rerun *rerun_new(const struct sim_config *config, struct err *err)
 {
@@ -58,11 +121,12 @@ struct rerun *rerun_new(const struct sim_config *config, struct err *err)
 	r->next_cold = COLD_SPACE;
 	r->weight_256 = 256;
 	r->sim = sim_new(config, err);
-	if (!r->sim) {
-		rerun_free(r);
-		return NULL;
-	}
-	return r;
+	if (r->sim && rerun_start_skipping(r, config) == 0)
+		return r;
+	if (r->sim)
+		err_set(err, -ENOMEM, "no memory to replay the trace");
+	rerun_free(r);
+	return NULL;
 }
 
 int rerun_shape(struct rerun *r, const struct shape *s, bool moved)
@@ -254,6 +318,8 @@ static int rerun_flush(struct rerun *r)
 
 static int rerun_put(struct rerun *r, uint64_t address, uint64_t size, bool write)
 {
+	if (r->recent && rerun_skips(r, address, (uint8_t)size, write))
+		return 0;
 	r->batch[r->nr_batch++] = (struct mem_access){ .address = address,
 						       .size = (uint8_t)size,
 						       .is_write = write };
@@ -336,11 +402,11 @@ static int put_element(struct rerun *r, const struct shape *s, const struct layo
 	return 0;
 }
 
-static int put_reshaped(struct rerun *r, const struct reshaped *t, const struct mem_record *rec,
+static int put_reshaped(struct rerun *r, const struct reshaped *t, const struct mem_access *a,
 			const struct address_owner *place)
 {
-	uint64_t address = rec->address, left = rec->size, end;
-	bool write = rec->kind == MEM_WRITE;
+	uint64_t address = a->address, left = a->size, end;
+	bool write = a->is_write;
 	struct address_owner here = *place;
 	struct layout_target target;
 
@@ -361,10 +427,22 @@ static int put_reshaped(struct rerun *r, const struct reshaped *t, const struct 
 /* The accesses that follow are those of @thread. */
 static int rerun_switch(struct rerun *r, uint32_t thread, uint32_t weight_256)
 {
-	if (thread == r->thread && weight_256 == r->weight_256)
+	bool is_other = thread != r->thread;
+
+	if (!is_other && weight_256 == r->weight_256) {
+		r->has_thread = true;
 		return 0;
+	}
 	if (rerun_flush(r) < 0)
 		return -ENOMEM;
+	if (is_other && r->has_thread) {
+		rerun_forget_lines(r); /* the other thread may take them away */
+		if (!sim_config_of(r->sim)->no_sharing) {
+			free(r->recent); /* all accesses to a shared line count */
+			r->recent = NULL;
+		}
+	}
+	r->has_thread = true;
 	r->thread = thread;
 	if (weight_256 != r->weight_256)
 		sim_weight(r->sim, weight_256 ? weight_256 : 256);
@@ -378,39 +456,74 @@ bool rerun_reshapes(const struct rerun *r, const struct owner *owner)
 	       r->types[owner->type].shape;
 }
 
-int rerun_accesses(struct rerun *r, uint32_t thread, uint32_t weight_256,
-		   const struct mem_access *access, size_t nr)
+/* An access in one line, without branches: which ones are skipped is hard to predict. */
+static inline uint32_t rerun_keep_one(struct rerun *r, const struct mem_access *a, uint64_t line)
 {
-	if (rerun_switch(r, thread, weight_256) < 0)
-		return -ENOMEM;
-	if (nr > BATCH / 8 || r->nr_batch + nr > BATCH) {
-		if (rerun_flush(r) < 0)
-			return -ENOMEM;
-		return sim_run(r->sim, thread, access, nr);
-	}
-	memcpy(r->batch + r->nr_batch, access, nr * sizeof(*access));
-	r->nr_batch += (uint32_t)nr;
-	return r->nr_batch == BATCH ? rerun_flush(r) : 0;
+	uint64_t *known = &r->recent[line & (r->sets - 1)];
+	uint64_t is_same = *known >> 1 == line, written = is_same & *known;
+	uint64_t is_skipped = is_same & (written | !a->is_write);
+
+	*known = line << 1 | (written & 1) | a->is_write;
+	r->batch[r->nr_batch] = *a;
+	return !is_skipped;
 }
 
-int rerun_record(struct rerun *r, const struct mem_record *rec, const struct address_owner *place,
-		 const struct owner *owner)
+/* Accesses that all keep their address. */
+static int rerun_keep(struct rerun *r, const struct mem_access *access, size_t nr)
 {
-	const struct reshaped *t;
+	const struct mem_access *a = access, *end = access + nr;
+	int ret = 0;
 
+	for (; a < end && ret == 0; a++) {
+		uint64_t line = a->address >> r->line_shift;
+
+		if (r->recent && (a->address + a->size - 1) >> r->line_shift == line) {
+			r->nr_batch += rerun_keep_one(r, a, line);
+		} else {
+			r->batch[r->nr_batch++] = *a;
+			if (r->recent)
+				rerun_skips(r, a->address, a->size, a->is_write);
+		}
+		if (r->nr_batch == BATCH)
+			ret = rerun_flush(r);
+	}
+	return ret;
+}
+
+/* An object whose start is not known does not move. */
+static bool rerun_moves(const struct rerun *r, const struct owner *owner,
+			const struct address_owner *place, uint32_t size)
+{
+	return rerun_reshapes(r, owner) && size && place->typed != TYPED_IN_ARRAY;
+}
+
+int rerun_accesses(struct rerun *r, uint32_t thread, uint32_t weight_256,
+		   const struct mem_access *access, size_t nr, const struct rerun_place *places,
+		   size_t nr_places)
+{
+	size_t at = 0, i;
+
+	if (rerun_switch(r, thread, weight_256) < 0)
+		return -ENOMEM;
+	for (i = 0; i < nr_places; i++) {
+		const struct rerun_place *p = &places[i];
+
+		if (!rerun_moves(r, p->owner, &p->place, access[p->index].size))
+			continue;
+		if (rerun_keep(r, access + at, p->index - at) < 0 ||
+		    put_reshaped(r, &r->types[p->owner->type], &access[p->index], &p->place) < 0)
+			return -ENOMEM;
+		at = p->index + 1;
+	}
+	return rerun_keep(r, access + at, nr - at);
+}
+
+int rerun_record(struct rerun *r, const struct mem_record *rec)
+{
 	if (rec->kind == MEM_ADD || rec->kind == MEM_REMOVE || rec->kind == MEM_ALLOC ||
 	    rec->kind == MEM_FREE)
 		return rerun_remove(r, rec->address);
-	if (!mem_is_access(rec))
-		return 0;
-	if (rerun_switch(r, rec->thread, rec->weight_256) < 0)
-		return -ENOMEM;
-	t = owner->kind == OWNER_RECORD && owner->type < r->types_size ? &r->types[owner->type]
-								       : NULL;
-	/* An object whose start is not known does not move. */
-	if (!t || !t->shape || !rec->size || place->typed == TYPED_IN_ARRAY)
-		return rerun_put(r, rec->address, rec->size, rec->kind == MEM_WRITE);
-	return put_reshaped(r, t, rec, place);
+	return 0;
 }
 
 int rerun_address(struct rerun *r, uint64_t address, const struct address_owner *place,
@@ -450,6 +563,7 @@ void rerun_free(struct rerun *r)
 	free(r->blocks);
 	free(r->rooms);
 	free(r->batch);
+	free(r->recent);
 	u64map_release(&r->by_start);
 	u64map_release(&r->free_rooms);
 	free(r);

@@ -4,7 +4,7 @@
  *
  * Every replay has its own simulator; many replays share one pass over the trace.  Accesses to
  * records of a reshaped type go to the new address of their field; all other accesses keep their
- * address.
+ * address.  Of the results only misses count: an access that cannot change them is not simulated.
  *
  * Blocks whose elements change their size or alignment cannot stay at their address.  They move
  * to a separate address range: variables and long blocks keep their offset in a page; short
@@ -22,6 +22,13 @@
 
 struct rerun;
 
+/*
+ * An access to the line that its set of the first level used last hits, and leaves the caches as
+ * they are, unless it is the first write.  Only misses are of interest here: such accesses need not
+ * be simulated.  False: prefetches, or levels that take lines from those above, change the set.
+ */
+bool rerun_can_skip(const struct sim_config *config);
+
 /* Copies the configuration.  NULL: no memory, or the configuration is invalid. */
 struct rerun *rerun_new(const struct sim_config *config, struct err *err);
 
@@ -31,19 +38,26 @@ struct rerun *rerun_new(const struct sim_config *config, struct err *err);
  */
 int rerun_shape(struct rerun *r, const struct shape *s, bool moved);
 
-/*
- * Process a record of the trace.  For an access, @place and @owner describe its data.  Returns 0
- * or -ENOMEM.
- */
-int rerun_record(struct rerun *r, const struct mem_record *rec, const struct address_owner *place,
-		 const struct owner *owner);
+/* Process a record that is not an access.  Returns 0 or -ENOMEM. */
+int rerun_record(struct rerun *r, const struct mem_record *rec);
 
 /* False: accesses to data of @owner keep their address. */
 bool rerun_reshapes(const struct rerun *r, const struct owner *owner);
 
-/* Process accesses of one thread that all keep their address.  Returns 0 or -ENOMEM. */
+/* The data of an access that may change its address. */
+struct rerun_place {
+	uint32_t index; /* of the access */
+	struct address_owner place;
+	const struct owner *owner;
+};
+
+/*
+ * Process accesses of one thread.  All that are not in @places, which are sorted, keep their
+ * address.  Returns 0 or -ENOMEM.
+ */
 int rerun_accesses(struct rerun *r, uint32_t thread, uint32_t weight_256,
-		   const struct mem_access *access, size_t nr);
+		   const struct mem_access *access, size_t nr, const struct rerun_place *places,
+		   size_t nr_places);
 
 /* Call it once, after the last record. */
 int rerun_finish(struct rerun *r);

@@ -117,6 +117,8 @@ static int replay_tell_hits(struct replaying *g, struct mem_record *rec,
 	int ret = 0;
 	size_t i;
 
+	if (g->p->hits)
+		return g->p->hits(g->p->context, rec, access, nr);
 	if (g->sums)
 		return replay_sums_add(g->sums, rec, access, nr);
 	for (i = 0; ret == 0 && i < nr; i++) {

@@ -28,6 +28,12 @@ struct replay {
 	size_t nr_places;
 	/* Called in order for each access, and for each other record (then @out is NULL). */
 	int (*each)(void *context, const struct mem_record *rec, const struct sim_outcome *out);
+	/*
+	 * If it is not NULL, called instead of @each for accesses of one thread that only hit the
+	 * first level, except with `select`.  @rec has what they have in common.
+	 */
+	int (*hits)(void *context, struct mem_record *rec, const struct mem_access *access,
+		    size_t nr);
 	void *context;
 	/*
 	 * @each only adds up: it may get one record, with the sum of their weights, for accesses

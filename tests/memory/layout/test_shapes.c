@@ -199,7 +199,7 @@ static void freed_blocks_are_used_again(void)
 	r = rerun_new(&config, &err);
 	CHECK(r && rerun_shape(r, s, false) == 0);
 	CHECK(rerun_address(r, 0x5000, &place, &owner, &first) == 0);
-	CHECK(rerun_record(r, &gone, NULL, NULL) == 0);
+	CHECK(rerun_record(r, &gone) == 0);
 	place.start = 0x7000;
 	place.end = place.start + place.stride;
 	CHECK(rerun_address(r, 0x7000, &place, &owner, &again) == 0);
