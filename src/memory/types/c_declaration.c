@@ -86,15 +86,8 @@ static void spell_array(struct spell *s, Dwarf_Die *die)
 
 	while (more == 0 && n++ < REFERENCES_MAX) {
 		if (dwarf_tag(&child) == DW_TAG_subrange_type) {
-			Dwarf_Attribute attr;
-			Dwarf_Sword upper = -1;
-			Dwarf_Word count = 0;
+			uint64_t count = die_dimension(&child);
 
-			if (dwarf_attr_integrate(&child, DW_AT_count, &attr))
-				dwarf_formudata(&attr, &count);
-			else if (dwarf_attr_integrate(&child, DW_AT_upper_bound, &attr) &&
-				 dwarf_formsdata(&attr, &upper) == 0 && upper >= 0)
-				count = (Dwarf_Word)upper + 1;
 			snprintf(text, sizeof(text), count ? "[%llu]" : "[]",
 				 (unsigned long long)count);
 			types_append(s, text);

@@ -122,17 +122,29 @@ static bool attr_u64(Dwarf_Die *die, unsigned name, uint64_t *out)
 	return true;
 }
 
-static uint64_t die_dimension(Dwarf_Die *range)
+/* gcc stores the last index in as few bytes as it needs without a sign: it is not negative. */
+static bool die_last_index(Dwarf_Attribute *attr, uint64_t *out)
+{
+	unsigned form = dwarf_whatform(attr);
+	Dwarf_Sword value;
+
+	if (form == DW_FORM_data1 || form == DW_FORM_data2)
+		return dwarf_formudata(attr, out) == 0;
+	if (dwarf_formsdata(attr, &value) != 0 || value < 0)
+		return false;
+	*out = (uint64_t)value;
+	return true;
+}
+
+uint64_t die_dimension(Dwarf_Die *range)
 {
 	Dwarf_Attribute attr;
-	Dwarf_Sword upper;
 	uint64_t count;
 
 	if (attr_u64(range, DW_AT_count, &count))
 		return count;
-	if (dwarf_attr_integrate(range, DW_AT_upper_bound, &attr) &&
-	    dwarf_formsdata(&attr, &upper) == 0 && upper >= 0)
-		return (uint64_t)upper + 1;
+	if (dwarf_attr_integrate(range, DW_AT_upper_bound, &attr) && die_last_index(&attr, &count))
+		return count + 1;
 	return 0;
 }
 

@@ -133,6 +133,9 @@ bool die_complete(struct types *t, Dwarf_Die *die, Dwarf_Die *out);
 /* The elements of an array, over all dimensions; 0 if the size is missing or overflows. */
 uint64_t die_array_count(Dwarf_Die *die);
 
+/* The number of elements in one dimension of an array; 0: unknown. */
+uint64_t die_dimension(Dwarf_Die *range);
+
 bool die_is_cxx(Dwarf_Die *die);
 
 /* The source file of the declaration; NULL if unknown. */

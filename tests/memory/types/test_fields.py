@@ -8,7 +8,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "memory-rt"))
-from rt import CLEAN, TOOL, collected, compile, contains, each_compiler, equal, main, test  # noqa: E402
+from rt import CLEAN, TOOL, collected, compile, contains, each_compiler, each_family, equal, main, test  # noqa: E402
 
 CACHES = ("--cache", "L1=32K,8", "--cache", "LL=256K,8")
 
@@ -104,6 +104,16 @@ def variables_and_blocks_without_fields_are_told_by_name(dir):
     equal(counts["globals::calls"], [0, 15], "a static variable of a function")
     equal(counts["i32*"], [0, 64], "a type that only the trace knows")
     equal(counts["nameless_t"], [0, 21 + 14 + 1000], "what is annotated no longer has the type of the code")
+
+
+@each_family
+def arrays_of_any_length_have_their_type(dir, cc, _):
+    trace = traced(dir, "array_lengths.c", cc)
+    r = subprocess.run([TOOL, "mem", "sim", "--blame", "--json", "-n", "100", *CACHES, trace], capture_output=True, text=True, env=CLEAN)
+    equal((r.returncode, r.stderr), (0, ""), "mem sim")
+    found = {t["name"]: (t["writes"], t["size"]) for t in json.loads(r.stdout)["types"] if t["name"].startswith("of_")}
+    lengths = (100, 128, 200, 256, 257, 32768, 40000, 65536, 65537)
+    equal(found, {f"of_{n}": (3, 8) for n in lengths}, "arrays, and the size of their elements")
 
 
 @test
