@@ -177,6 +177,78 @@ static void no_two_fields_share_an_address(void)
 	pieces_release(&p);
 }
 
+/* Many accesses to few lines, some over two lines, of several threads that take turns. */
+static uint32_t random_accesses(struct mem_access *list, uint32_t nr, uint64_t *seed)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		*seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+		list[i] = (struct mem_access){ .address = 0x10000 + (*seed >> 40) % 40000 +
+							  (*seed >> 33) % 5 * 4096 * 16,
+					       .size = 1u << (*seed >> 60) % 4,
+					       .is_write = *seed >> 59 & 1 };
+		if (i && *seed >> 57 & 3) /* the same line again, or its neighbour */
+			list[i].address = list[i - 1].address + (*seed >> 50) % 9;
+	}
+	return nr;
+}
+
+static void compare_misses(uint32_t threads, bool no_sharing)
+{
+	struct sim_config config;
+	struct err err = { 0 };
+	struct mem_access list[700];
+	struct sim_totals all, some;
+	struct sim_counts wanted, found;
+	uint64_t seed = 7;
+	struct rerun *r;
+	struct sim *plain;
+	uint32_t n, i, k;
+
+	sim_config_default(&config);
+	config.no_classes = true;
+	config.no_sharing = no_sharing;
+	CHECK(rerun_can_skip(&config));
+	r = rerun_new(&config, &err);
+	plain = sim_new(&config, &err);
+	CHECK(r && plain);
+	for (n = 0; n < 200; n++) {
+		uint32_t nr = random_accesses(list, 100 + n * 3, &seed);
+
+		CHECK(rerun_accesses(r, n % threads, 256, list, nr, NULL, 0) == 0);
+		for (i = 0; i < nr; i++)
+			CHECK(sim_access(plain, n % threads, list[i].address, list[i].size,
+					 list[i].is_write, NULL) == 0);
+	}
+	CHECK(rerun_finish(r) == 0);
+	for (k = 0; k < config.nr_levels; k++) {
+		sim_level_totals(plain, k, &wanted);
+		sim_level_totals(rerun_sim(r), k, &found);
+		CHECK_EQ(found.misses[0], wanted.misses[0]);
+		CHECK_EQ(found.misses[1], wanted.misses[1]);
+		CHECK(wanted.misses[0] > 100);
+	}
+	sim_totals(plain, &all);
+	sim_totals(rerun_sim(r), &some);
+	CHECK_EQ(some.interventions, all.interventions);
+	CHECK_EQ(some.invalidations, all.invalidations);
+	CHECK_EQ(some.memory_writes, all.memory_writes);
+	CHECK_EQ(some.false_sharing, all.false_sharing);
+	CHECK(threads > 1 ? all.invalidations > 100 : some.accesses[0] < all.accesses[0] / 2);
+	sim_free(plain);
+	rerun_free(r);
+}
+
+/* A replay leaves accesses out. */
+static void replays_have_the_misses_of_all_accesses(void)
+{
+	compare_misses(1, true);
+	compare_misses(1, false);
+	compare_misses(3, true);
+	compare_misses(3, false);
+}
+
 static void freed_blocks_are_used_again(void)
 {
 	const struct owner owner = { .kind = OWNER_RECORD, .type = sample };
@@ -280,6 +352,7 @@ int main(void)
 	RUN(places_members_as_a_compiler_does);
 	RUN(no_two_fields_share_an_address);
 	RUN(freed_blocks_are_used_again);
+	RUN(replays_have_the_misses_of_all_accesses);
 	RUN(whatever_a_remap_file_says_it_is_checked);
 	types_free(types);
 	return 0;
