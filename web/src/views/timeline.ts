@@ -88,6 +88,7 @@ export class TimelineView implements View {
 	private placed = false;
 	private selectedPiece = -1;
 	private revealed = "";     // the coroutine that the view scrolled to
+	private hasMoment = false; // the coroutine of the address was looked up
 	private wanted = -1;       // a lane to scroll to once the window exists
 	private pending: { ref: number; at: number } | null = null;        // to be chosen once its piece is here
 	private readonly keep: () => void;
@@ -220,6 +221,7 @@ export class TimelineView implements View {
 	private showMoment(): void {
 		const { coros } = this.ctx.trace;
 		const s = this.scene;
+		this.hasMoment = this.ctx.trace.complete;
 		const row = this.params.sel ? coros.rowOfId(this.params.sel) : -1;
 		const at = this.params.at ? Number(this.params.at) : NaN;
 		s.at = Number.isFinite(at) ? at : NaN;
@@ -247,6 +249,7 @@ export class TimelineView implements View {
 			if (!this.el.hidden) this.loadFrames();
 		}
 		if (parts.has("coros")) this.pinned.show(this.params);
+		if (!this.hasMoment && this.ctx.trace.complete && !this.el.hidden) this.showMoment();
 		if (parts.has("coros") || parts.has("lod") || parts.has("index") || parts.has("meta")) void this.chooseLanes();
 	}
 
