@@ -192,6 +192,16 @@ test("wakes are followed by keys, backwards and forwards, and there is a way bac
 	});
 });
 
+test("the address of a coroutine and a moment opens both", async () => {
+	const w = longestWake(channels.events);
+	await on(channels.html, `#coro=${w.waker}&at=${w.at}`, async (page) => {
+		await page.waitForSelector(".async-stack li.me");
+		const digits = String(w.at).padStart(10, "0");
+		assert.equal(plain(await page.locator(".moment-stamp").innerText()).replace(/[^0-9.]/g, ""), `${digits.slice(0, -9)}.${digits.slice(-9)}`);
+		assert.match(await page.locator(".async-stack li.me").innerText(), /running/);
+	});
+});
+
 test("an arrow of the timeline can be clicked, and leads to both ends", async () => {
 	const w = longestWake(channels.events);
 	const room = w.to - w.at;

@@ -44,6 +44,7 @@ export class CoroutineView implements View {
 	private readonly eventCount: HTMLElement;
 	private row = -1;
 	private pathEnd = NaN;
+	private named: string | undefined;         // the moment that the address names, until it is shown
 	private life: Life | null = null;
 	private events: LifeEvent[] = [];
 	private askedWakees = false;
@@ -86,14 +87,22 @@ export class CoroutineView implements View {
 	}
 
 	show(params: Params): void {
+		this.named = params.at;
 		this.find();
-		if (this.row >= 0) this.moment.show(this.row, params.at);
+		this.showMoment();
 	}
 
 	update(parts: ReadonlySet<Part>): void {
 		if (!parts.has("coros") && !parts.has("sites")) return;
 		this.find();
-		if (this.row >= 0) this.moment.show(this.row);
+		this.showMoment();
+	}
+
+	// The moment of the address, once; later it is where it was left.
+	private showMoment(): void {
+		if (this.row < 0) return;
+		this.moment.show(this.row, this.named);
+		this.named = undefined;
 	}
 
 	remove(): void {
