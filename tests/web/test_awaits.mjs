@@ -143,6 +143,9 @@ test("a ring of locks is shown as a ring, as the report has it", async () => {
 			await page.waitForSelector(".async-stack li.me");
 			assert.ok((await page.locator(".async-stack li.me").innerText()).includes(title));
 			assert.match(await page.locator(".stack-panel").innerText(), /A ring/);
+			await page.getByRole("link", { name: "Open the coroutine" }).click();
+			await page.locator(".coro-head .badge").filter({ hasText: "deadlock" }).click();
+			await page.waitForFunction(() => document.querySelector("select[aria-label=Detector]")?.value === "deadlock");
 		});
 	}
 });

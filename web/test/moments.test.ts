@@ -255,6 +255,24 @@ test("leaves that are alike are one line; the chosen one is shown by itself", as
 	assert.deepEqual([open.lines.length, open.more], [100, 5002 - 100]);
 });
 
+test("many that wait for one lock are one line; its holder is below one of them", async () => {
+	const waiters = 20;
+	const list: TestCoro[] = [{ birth: 0, state: 4, since: 9, resumes: 1 }];
+	const slices: TestSlice[] = [{ coro: 0, n: 0, start: 1, end: 9, reason: TIMER }];
+	for (let i = 1; i <= waiters; i++) {
+		list.push({ birth: 0, state: 4, since: 20 + i, resumes: 1 });
+		slices.push({ coro: i, n: 0, start: 10, end: 20 + i, reason: MUTEX, res: 700, site: 3 });
+	}
+	const columns = { coro: [0], pid: [0], res_lo: [700], res_hi: [0], from: [2], to: [NaN] };
+	const holds: Section = { rows: 1, header: { since: 15 }, columns: Object.fromEntries(Object.entries(columns).map(([k, v]) => [k, Float64Array.from(v)])) };
+	const m = new Moments(storeOf(list, slices, { holds }));
+	const tree = await m.tree(request(100), null, () => {});
+	assert.deepEqual(tree.lines.map((l) => [l.nr, l.depth, l.count, l.needs]), [[1, 0, 1, [0]], [0, 1, 1, []], [2, 0, waiters - 1, [0]]]);
+	const stack = (await m.stack(0, 100, () => {}))!;
+	assert.deepEqual([stack.outer.length, stack.awaiters.length + stack.awaitersMore], [0, waiters]);
+	assert.equal(tree.lines[0].needsOmitted, false);
+});
+
 test("wakes: backwards to the waker's slice, forwards to all that it woke", async () => {
 	const list = [0, 1, 2].map(() => ({ birth: 0, state: 4, since: 400, resumes: 2 }));
 	const slices: TestSlice[] = [

@@ -41,6 +41,11 @@ export class CoroMoment {
 		const named = at ? Number(at) : NaN;
 		if (Number.isFinite(named)) [this.t, this.wanted] = [named, true];
 		else if (isNew || Number.isNaN(this.t)) this.t = this.range().to;
+		// While a program runs its past stays as it is.
+		else if (this.t < this.range().to) {
+			this.bar.show(this.t, this.range());
+			return;
+		}
 		void this.refresh();
 	}
 

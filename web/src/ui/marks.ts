@@ -60,5 +60,5 @@ export function sureMark(confidence: string): HTMLElement {
 export function findingBadge(trace: Trace, detector: string): HTMLElement {
 	const sure = trace.report.findings.find((f) => f.detector === detector)?.confidence ?? "info";
 	const make = SURE_SHAPES[sure] ?? SURE_SHAPES.info;
-	return h("a", { class: "badge", data: { sure }, href: viewHref("findings", { detector }) }, make(), detector);
+	return h("a", { class: "badge", data: { sure }, href: viewHref("findings", { findings: detector }) }, make(), detector);
 }

@@ -39,6 +39,7 @@ export class AwaitsView implements View {
 	private most = LINES;
 	private readonly opened = new Set<string>();
 	private readonly closed = new Set<string>();
+	private hasAnswer = false;
 	private busy = false;
 	private again = false;
 	private readonly keep: () => void;
@@ -71,6 +72,11 @@ export class AwaitsView implements View {
 	update(parts: ReadonlySet<Part>): void {
 		if (parts.has("coros") || parts.has("index") || parts.has("sites")) {
 			if (!this.params.at) this.t = this.lastMoment();
+			else if (this.hasAnswer && this.t < this.ctx.trace.now) {
+				// A moment in the past stays as it is.
+				this.bar.show(this.t, this.range());
+				return;
+			}
 			this.refresh();
 		}
 	}
@@ -184,6 +190,7 @@ export class AwaitsView implements View {
 
 	private take(tree: TreeAnswer, stack: StackAnswer | null, sel: number): void {
 		const { trace } = this.ctx;
+		this.hasAnswer = true;
 		this.grid.show(tree, sel);
 		this.counts.dataset.at = String(Math.round(tree.t));
 		const words = [AT.running, AT.ready, AT.suspended, AT.fresh, AT.unknown, AT.omitted].filter((s) => tree.counts[s] > 0).map((s) => `${fmt.count(tree.counts[s])} ${stateWord(s)}`);

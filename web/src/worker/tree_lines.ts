@@ -120,12 +120,13 @@ class Lister {
 		const single: Item[] = [];
 		const alike = new Map<string, number[]>();
 		for (const r of rows) {
-			if (this.f.kids.has(r) || this.f.ring[r] > 0 || r === this.sel || this.f.needs[r]) {
+			if (this.f.kids.has(r) || this.f.ring[r] > 0 || r === this.sel) {
 				single.push({ key: this.keyOf(r), rows: [r], isGroup: false });
 				continue;
 			}
 			const a = this.f.at[r]!;
-			const key = `${this.store.coros.c.kind[r]}.${a.state}.${a.site}.${a.reason}.${this.f.edge[r]}`;
+			const needs = this.f.needs[r];
+			const key = `${this.store.coros.c.kind[r]}.${a.state}.${a.site}.${a.reason}.${this.f.edge[r]}${needs ? `.${needs.rows[0] ?? ""}` : ""}`;
 			const list = alike.get(key);
 			if (list) list.push(r);
 			else alike.set(key, [r]);
