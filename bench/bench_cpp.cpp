@@ -92,7 +92,26 @@ template <class Base> Coroutine<Base> awaits_perhaps()
 		co_await PerhapsSuspends{ true };
 }
 
-std::coroutine_handle<> traced[3], untraced[3];
+// What corotracer/cpp/trace_all.h makes of a promise, of an ordinary one and of a final one.
+struct Final final : Coroutine<Nothing>::promise_type {
+};
+
+template <class Promise> struct Whole {
+	using promise_type = corotracer::Traced<Promise>;
+	std::coroutine_handle<> handle;
+
+	Whole(Coroutine<Nothing> inner) : handle(inner.handle)
+	{
+	}
+};
+
+template <class Promise> Whole<Promise> awaits_whole()
+{
+	for (;;)
+		co_await std::suspend_always{};
+}
+
+std::coroutine_handle<> traced[5], untraced[3];
 corotracer_coro c_coroutine;
 
 void resume_often(std::coroutine_handle<> h)
@@ -150,6 +169,8 @@ Subject subjects[] = {
 	{ "await_untraced", [] { resume_often(untraced[0]); }, {} },
 	{ "why", [] { resume_often(traced[1]); }, {} },
 	{ "why_untraced", [] { resume_often(untraced[1]); }, {} },
+	{ "whole", [] { resume_often(traced[3]); }, {} },
+	{ "final", [] { resume_often(traced[4]); }, {} },
 	{ "perhaps", [] { resume_often(traced[2]); }, {} },
 	{ "perhaps_untraced", [] { resume_often(untraced[2]); }, {} },
 };
@@ -196,6 +217,8 @@ int main(int argc, char **argv)
 	traced[0] = awaits<corotracer::PromiseMixin>().handle;
 	traced[1] = awaits_why<corotracer::PromiseMixin>().handle;
 	traced[2] = awaits_perhaps<corotracer::PromiseMixin>().handle;
+	traced[3] = awaits_whole<Coroutine<Nothing>::promise_type>().handle;
+	traced[4] = awaits_whole<Final>().handle;
 	untraced[0] = awaits<Nothing>().handle;
 	untraced[1] = awaits_why<Nothing>().handle;
 	untraced[2] = awaits_perhaps<Nothing>().handle;
@@ -212,6 +235,8 @@ int main(int argc, char **argv)
 	bench_emit(best("c") - best("loop"), "cpp.alone.c_ns");
 	bench_emit(best("c_why") - best("loop"), "cpp.alone.c_why_ns");
 	bench_emit(best("await") - best("await_untraced"), "cpp.alone.await_ns");
+	bench_emit(best("whole") - best("await_untraced"), "cpp.alone.whole_ns");
+	bench_emit(best("final") - best("await_untraced"), "cpp.alone.whole_final_ns");
 	bench_emit(best("why") - best("why_untraced"), "cpp.alone.why_ns");
 	bench_emit(best("perhaps") - best("perhaps_untraced"), "cpp.alone.perhaps_ns");
 	return 0;

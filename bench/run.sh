@@ -252,6 +252,7 @@ rows()
 	lane, collected: mean, 100 coroutines|lane.collected.hundred_mean_ns|ns|lane.collected.clock_ns|clock_gettime|<= 0.6
 	lane, collected: 99.9th percentile|lane.collected.p999_ns|ns|lane.collected.clock_ns|clock_gettime|<= 4
 	C++20: an event of a co_await|cpp.alone.await_ns|ns|cpp.alone.c_ns|the C SDK's, with site|<= 1.3
+	C++20: the same, by -include trace_all.h|cpp.alone.whole_ns|ns|cpp.alone.c_ns|the C SDK's, with site|
 	C++20: the same, with a reason and an fd|cpp.alone.why_ns|ns|cpp.alone.c_why_ns|the C SDK's|<= 1.3
 	C++20: await_suspend() that returns bool|cpp.alone.perhaps_ns|ns|cpp.alone.c_ns|the C SDK's, with site|
 	END
