@@ -25,7 +25,7 @@ esac
 unset COROTRACER_FULL
 [ $full = no ] || export COROTRACER_FULL=1
 
-packages=("${BUILD_PACKAGES[@]}" "${EXAMPLE_PACKAGES[@]}" libasio-dev python3 python3-yaml babeltrace2 zstd)
+packages=("${BUILD_PACKAGES[@]}" "${EXAMPLE_PACKAGES[@]}" libasio-dev libuv1-dev liburing-dev python3 python3-yaml babeltrace2 zstd)
 if [ $quick = no ]; then
 	packages+=(clang clang-format clang-tidy shellcheck man-db git util-linux coq spin binutils make tcl procps)
 	# Whoever has a Rust of his own has a newer one; and a real client for the server.
