@@ -55,6 +55,14 @@ check() {
 	echo "ok - $(basename "$1")"
 }
 
+# events PROGRAM NUMBER: it runs under the tool, and its trace has NUMBER events.
+events() {
+	"$tool" run -q -o "$tmp/trace.jsonl" -- "$1" >/dev/null || fail "$1 under the tool"
+	[ "$(wc -l <"$tmp/trace.jsonl")" -eq "$2" ] || fail "the trace of $1 has not $2 events"
+	rm -f "$tmp/trace.jsonl"*
+	echo "ok - $(basename "$1")"
+}
+
 # C, by pkg-config, as from a sysroot.
 PKG_CONFIG_PATH=$root$prefix/$libdir/pkgconfig
 PKG_CONFIG_SYSROOT_DIR=$root
@@ -76,6 +84,15 @@ if [ -n "$coroutines" ]; then
 	"$CXX" -std=c++20 -Wall -Wextra -Wpedantic -Werror "$here/cmake/coroutine.cpp" \
 		$(pkg-config --cflags corotracer) -o "$tmp/pkg_config_coroutine"
 	check "$tmp/pkg_config_coroutine"
+	# A program of the existing coroTracer header, and one that is traced by an option alone.
+	# shellcheck disable=SC2046
+	"$CXX" -std=c++20 "$source/tests/cpp/existing/detached.cpp" $(pkg-config --cflags corotracer) \
+		-o "$tmp/existing" || fail "a program that includes \"coroTracer.h\""
+	events "$tmp/existing" 20
+	# shellcheck disable=SC2046
+	"$CXX" -std=c++20 -include corotracer/cpp/trace_all.h "$source/tests/cpp/unchanged/shapes.cpp" \
+		$(pkg-config --cflags corotracer) -o "$tmp/unchanged" || fail "-include trace_all.h"
+	events "$tmp/unchanged" 52
 fi
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR LD_LIBRARY_PATH
 
