@@ -34,8 +34,6 @@
 #endif
 #endif
 
-#include <corotracer/header_begin.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -91,12 +89,12 @@ static inline void cacheray_mark(unsigned long value, const char *text)
 
 #endif
 
-/* Annotate @count values of @type at @p.  Returns @p, which may be NULL. */
-static inline void *cacheray_typed(void *p, size_t size, size_t count, const char *type)
+/* Annotate @count values of @type at @block.  Returns @block, which may be NULL. */
+static inline void *cacheray_typed(void *block, size_t size, size_t count, const char *type)
 {
-	if (p)
-		cacheray_rtta_add(p, size, count, type);
-	return p;
+	if (block)
+		cacheray_rtta_add(block, size, count, type);
+	return block;
 }
 
 #ifdef __cplusplus
@@ -109,10 +107,11 @@ static inline void *cacheray_typed(void *p, size_t size, size_t count, const cha
 #define cacheray_calloc(type, count) \
 	CACHERAY_CAST(type,          \
 		      cacheray_typed(calloc((count), sizeof(type)), sizeof(type), (count), #type))
-/* Resize @p, an array of @type or NULL, to @count values.  On NULL the old array is unchanged. */
-#define cacheray_realloc(p, type, count)                                                           \
-	CACHERAY_CAST(type, cacheray_typed(reallocarray((p), (count), sizeof(type)), sizeof(type), \
-					   (count), #type))
+/* Resize @block, an array of @type or NULL, to @count values.  On NULL the old array is unchanged.
+ */
+#define cacheray_realloc(block, type, count)                                             \
+	CACHERAY_CAST(type, cacheray_typed(reallocarray((block), (count), sizeof(type)), \
+					   sizeof(type), (count), #type))
 
 #ifdef __cplusplus
 }
@@ -132,13 +131,13 @@ template <class CtpType> inline const char *type_name()
 #endif
 }
 
-/* Annotate @count values of CtpType at @p. */
-template <class CtpType> inline CtpType *annotate(CtpType *p, std::size_t count = 1)
+/* Annotate @count values of CtpType at @block. */
+template <class CtpType> inline CtpType *annotate(CtpType *block, std::size_t count = 1)
 {
-	if (p)
-		cacheray_rtta_add(static_cast<const void *>(p), sizeof(CtpType), count,
+	if (block)
+		cacheray_rtta_add(static_cast<const void *>(block), sizeof(CtpType), count,
 				  type_name<CtpType>());
-	return p;
+	return block;
 }
 
 /* new CtpType(args...), annotated; a normal delete frees it. */
@@ -151,9 +150,9 @@ template <class CtpType, class... Args> inline CtpType *make(Args &&...args)
 class scope
 {
       public:
-	template <class CtpType> explicit scope(CtpType *p, std::size_t count = 1) : at(p)
+	template <class CtpType> explicit scope(CtpType *block, std::size_t count = 1) : at(block)
 	{
-		annotate(p, count);
+		annotate(block, count);
 	}
 	~scope()
 	{
@@ -175,13 +174,14 @@ template <class CtpType> struct allocator {
 	template <class CtpOther> allocator(const allocator<CtpOther> &) noexcept
 	{
 	}
-	CtpType *allocate(std::size_t n)
+	CtpType *allocate(std::size_t number)
 	{
-		return annotate(static_cast<CtpType *>(::operator new(n * sizeof(CtpType))), n);
+		return annotate(static_cast<CtpType *>(::operator new(number * sizeof(CtpType))),
+				number);
 	}
-	void deallocate(CtpType *p, std::size_t) noexcept
+	void deallocate(CtpType *block, std::size_t) noexcept
 	{
-		::operator delete(p);
+		::operator delete(block);
 	}
 };
 template <class CtpType, class CtpOther>
@@ -197,7 +197,5 @@ inline bool operator!=(const allocator<CtpType> &, const allocator<CtpOther> &) 
 
 } // namespace cacheray
 #endif
-
-#include <corotracer/header_end.h>
 
 #endif

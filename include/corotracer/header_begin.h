@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/header_begin.h - the start of every public header, after its includes.
+ * corotracer/header_begin.h - the start of the SDK's headers, after their includes.
  *
  * A program may have macros with names that the headers use: T, I (of complex.h), min, max, slots
  * (of Qt).  They are undefined until header_end.h, which restores them.  Warnings about casts in

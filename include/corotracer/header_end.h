@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corotracer/header_end.h - the end of every public header: restores what header_begin.h changed.
+ * corotracer/header_end.h - the end of the SDK's headers: restores what header_begin.h changed.
  */
 #pragma pop_macro("A")
 #pragma pop_macro("B")
