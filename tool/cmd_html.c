@@ -17,6 +17,8 @@ static const struct opt options[] = {
 	  OPT_UNITS(struct html_job, min_age_ns, 1, 1000ull * 60 * 60 * 24 * 365, 1000000) },
 	{ 0, "page", "FILE", "use this page instead of the built-in one",
 	  OPT_TEXT(struct html_job, page) },
+	{ 0, "notes", "FILE", "add the notes that the page saved, or those of an earlier page",
+	  OPT_TEXT(struct html_job, notes) },
 	{ 'q', "quiet", NULL, "print only what is missing", OPT_FLAG(struct html_job, quiet) },
 	{ 0, "json", "[=FILE]", "print the summary as one JSON object",
 	  OPT_FLAG(struct html_job, json) },

@@ -14,6 +14,7 @@
 #include "cmd.h"
 #include "filter_coroutines.h"
 #include "filter_opts.h"
+#include "html_notes.h"
 #include "json_file.h"
 #include "trace_foreach.h"
 #include "view/html.h"
@@ -167,7 +168,8 @@ static int html_print(const struct html_job *job, const struct html_output *o, c
 /* ---- the job --------------------------------------------------------------------- */
 
 static int fill_output(const struct html_job *job, struct view *v, const struct html_page *page,
-		       struct html_output *o, struct html_result *result, struct err *err)
+		       const struct note_list *notes, struct html_output *o,
+		       struct html_result *result, struct err *err)
 {
 	struct err settled = { 0 };
 	FILE *stream = outfile_stream(&o->file, err);
@@ -175,7 +177,8 @@ static int fill_output(const struct html_job *job, struct view *v, const struct 
 
 	if (!stream)
 		return err->code;
-	rc = html_write(v, page, job->max_size ? job->max_size : HTML_SIZE, stream, result, err);
+	rc = html_write_noted(v, page, notes, job->max_size ? job->max_size : HTML_SIZE, stream,
+			      result, err);
 	outfile_end_stream(&o->file, stream);
 	/* outfile_settle() has the reason of a failed write, and a hint. */
 	if (o->file.error && outfile_settle(&o->file, &settled) < 0) {
@@ -186,19 +189,21 @@ static int fill_output(const struct html_job *job, struct view *v, const struct 
 }
 
 static int html_write_page(const struct html_job *job, struct view *v, const struct html_page *page,
-			   struct err *err)
+			   const struct html_notes *notes, struct err *err)
 {
 	struct html_output o = { 0 };
 	struct html_result result = { 0 };
 	int rc = name_output(job, &o, err);
 
 	if (!rc)
+		rc = html_notes_check(notes, v, job->command, job->quiet, err);
+	if (!rc)
 		rc = outfile_open(&o.file, o.path, err);
 	if (rc < 0)
 		return rc;
 	/* The path after symbolic links are resolved. */
 	snprintf(o.path, sizeof(o.path), "%s", o.file.path);
-	rc = fill_output(job, v, page, &o, &result, err);
+	rc = fill_output(job, v, page, &notes->list, &o, &result, err);
 	outfile_close(&o.file);
 	if (rc < 0)
 		return rc;
@@ -207,25 +212,38 @@ static int html_write_page(const struct html_job *job, struct view *v, const str
 	return tell_shortage(job, &v->stats);
 }
 
+/* Fail before a long trace is read. */
+static int html_prepare(const struct html_job *job, struct bytes *data, struct html_page *page,
+			struct html_notes *notes, struct err *err)
+{
+	struct html_output o = { 0 };
+	int rc = find_page(job, data, page, err);
+
+	if (!rc)
+		rc = name_output(job, &o, err);
+	return rc ? rc : html_notes_load(notes, job->notes, o.path, err);
+}
+
 static int html_make(const struct html_job *job, const struct trace_filter *filter, struct view *v,
 		     struct err *err)
 {
 	struct bytes data = { 0 };
 	struct html_page page;
+	struct html_notes notes = { .from = NULL };
 	struct trace_reader *reader;
-	/* Fail before a long trace is read. */
-	int rc = find_page(job, &data, &page, err);
+	int rc = html_prepare(job, &data, &page, &notes, err);
 
 	reader = rc ? NULL : trace_reader_open(job->trace, err);
 	if (reader) {
 		trace_reader_set_filter(reader, filter);
 		rc = html_read_trace(job, reader, v, err);
 		if (!rc)
-			rc = html_write_page(job, v, &page, err);
+			rc = html_write_page(job, v, &page, &notes, err);
 		trace_reader_close(reader);
 	} else {
 		rc = err->code;
 	}
+	note_list_release(&notes.list);
 	bytes_release(&data);
 	return rc;
 }

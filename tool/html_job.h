@@ -19,6 +19,7 @@ struct html_job {
 	const char *page;   /* a file to use instead of the embedded page; NULL: none */
 	uint64_t max_size;  /* 0: default */
 	uint64_t min_age_ns;
+	const char *notes; /* a file with notes for the page; NULL: none */
 	bool json, quiet;
 };
 

@@ -26,6 +26,7 @@ struct html {
 	uint64_t kept; /* slices in the file */
 	size_t whole;  /* blocks kept whole */
 	struct html_result *result;
+	const struct note_list *notes; /* NULL: none */
 };
 
 static struct view_thinned *html_left_out(struct html *h, const char *what, uint64_t kept,
@@ -342,8 +343,26 @@ static int put_meta(struct html *h, struct err *err)
 	return rc;
 }
 
+static int html_put_notes(struct html *h, struct err *err)
+{
+	struct bytes section = { 0 };
+	int rc;
+
+	if (!h->notes || !h->notes->nr)
+		return 0;
+	rc = note_list_write(h->notes, h->v->options.trace, h->v->origin, &section);
+	if (rc < 0)
+		err_set(err, rc, "no memory for section 'notes'");
+	else
+		rc = bundle_put(&h->bundle, "notes", &section, err);
+	bytes_release(&section);
+	return rc;
+}
+
 static int html_fill(struct html *h, struct err *err)
 {
+	if (html_put_notes(h, err) < 0)
+		return err->code;
 	/* Sections that are known last are reserved first, with about their final size. */
 	if (put_meta(h, err) < 0 || html_put_plain(h, "index", err) < 0 || put_fixed(h, err) < 0)
 		return err->code;
@@ -358,10 +377,12 @@ static int html_fill(struct html *h, struct err *err)
 	return put_meta(h, err);
 }
 
-int html_write(struct view *v, const struct html_page *page, uint64_t max_size, FILE *out,
-	       struct html_result *result, struct err *err)
+int html_write_noted(struct view *v, const struct html_page *page, const struct note_list *notes,
+		     uint64_t max_size, FILE *out, struct html_result *result, struct err *err)
 {
-	struct html h = { .v = v, .result = result, .taken = page->size + META_SLACK };
+	struct html h = {
+		.v = v, .result = result, .notes = notes, .taken = page->size + META_SLACK
+	};
 	int rc;
 
 	*result = (struct html_result){ 0 };
@@ -376,4 +397,10 @@ int html_write(struct view *v, const struct html_page *page, uint64_t max_size, 
 	bundle_release(&h.bundle);
 	free(h.lines);
 	return rc;
+}
+
+int html_write(struct view *v, const struct html_page *page, uint64_t max_size, FILE *out,
+	       struct html_result *result, struct err *err)
+{
+	return html_write_noted(v, page, NULL, max_size, out, result, err);
 }

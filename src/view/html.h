@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "page/page.h"
+#include "view/note_list.h"
 #include "view/view_data.h"
 
 #define HTML_SIZE     UINT64_C(40000000) /* default: below 40 MB */
@@ -27,5 +28,9 @@ struct html_result {
 /* @v must be finished. 0 or a negative errno, with a message in @err. */
 int html_write(struct view *v, const struct html_page *page, uint64_t max_size, FILE *out,
 	       struct html_result *result, struct err *err);
+
+/* The same with notes of an earlier page; NULL: none. */
+int html_write_noted(struct view *v, const struct html_page *page, const struct note_list *notes,
+		     uint64_t max_size, FILE *out, struct html_result *result, struct err *err);
 
 #endif

@@ -9,7 +9,7 @@ import { bigTrace, corpusTrace, freshOut, memoryPage, pageOf, ROOT } from "./fix
 
 const AXE = readFileSync(join(ROOT, "web/node_modules/axe-core/axe.min.js"), "utf8");
 const PHONE = { viewport: { width: 390, height: 844 } };
-const VIEWS = ["#view=overview", "#view=findings", "#view=coroutines", "#view=timeline", "#view=timeline&by=coroutine", "#view=timeline&by=coroutine&group=kind&open=all&order=active&pin=c1.t0", "#view=awaits", "#view=awaits&sel=1&at=1000000", "#view=sites", "#view=time&from=0&to=200000000", "#coro=1&at=1000000"];
+const VIEWS = ["#view=overview", "#view=findings", "#view=coroutines", "#view=timeline", "#view=timeline&by=coroutine", "#view=timeline&by=coroutine&group=kind&open=all&order=active&pin=c1.t0", "#view=awaits", "#view=awaits&sel=1&at=1000000", "#view=sites", "#view=time&from=0&to=200000000", "#view=notes", "#coro=1&at=1000000"];
 
 async function violations(page) {
 	await page.evaluate(AXE);

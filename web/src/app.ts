@@ -24,6 +24,8 @@ import { AwaitsView } from "./views/awaits.ts";
 import { TimelineView } from "./views/timeline.ts";
 import { SitesView } from "./views/sites.ts";
 import { TimeView } from "./views/time.ts";
+import { NotesView } from "./views/notes.ts";
+import { notesOf } from "./ui/note_book.ts";
 
 const MAKERS: Record<string, (ctx: Context) => View> = {
 	overview: (ctx) => new Overview(ctx),
@@ -33,6 +35,7 @@ const MAKERS: Record<string, (ctx: Context) => View> = {
 	awaits: (ctx) => new AwaitsView(ctx),
 	sites: (ctx) => new SitesView(ctx),
 	time: (ctx) => new TimeView(ctx),
+	notes: (ctx) => new NotesView(ctx),
 };
 
 export class App implements Context {
@@ -74,6 +77,7 @@ export class App implements Context {
 		root.replaceChildren(this.head.el, h("div", { class: "tab-row" }, this.tabs.el, this.bar.el), this.trail.el, this.shortage, this.notice, this.main, this.news);
 		this.known = new Set(trace.report.findings.map(keyOfFinding));
 		this.updateCounts();
+		notesOf(trace).onChange(() => this.updateCounts());
 		trace.onChange((parts) => this.update(parts));
 		addEventListener("hashchange", () => this.follow());
 		document.querySelector(".skip")?.addEventListener("click", (ev) => {
@@ -242,6 +246,8 @@ export class App implements Context {
 		const { report, meta } = this.trace;
 		this.tabs.setCount("findings", report.findings.length > 0 ? fmt.count(report.findings.length) : "");
 		this.tabs.setCount("coroutines", fmt.short(meta.coros.kept));
+		const { length: notes } = notesOf(this.trace).notes;
+		this.tabs.setCount("notes", notes > 0 ? fmt.count(notes) : "");
 		const text = meta.thinned.map((t) => t.text).join(" ");
 		const whole = meta.completeness;
 		const short = [shortageText(whole), leftOutText(meta.stream)].filter((t) => t !== "").join(" ");

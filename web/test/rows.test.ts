@@ -7,7 +7,8 @@ import { ALL } from "../src/worker/query.ts";
 import { groupOfLane, laneOfGroup, timelineRows, type RowRequest } from "../src/worker/rows.ts";
 import type { Store } from "../src/worker/store.ts";
 import { openGroups, toggledOpen } from "../src/ui/timeline/group_rows.ts";
-import { pinsOf, rowWithId, toggledPin } from "../src/ui/timeline/pinned_rows.ts";
+import { rowWithId } from "../src/data/row_with_id.ts";
+import { pinsOf, toggledPin } from "../src/ui/timeline/pinned_rows.ts";
 
 // Coroutine i is of kind i % 3 and ran 10 + i ns; the slices of block b begin at 1000 * b.
 function storeOf(nr: number, blocks: { coro: number; start: number; dur: number }[][]): Store {

@@ -20,6 +20,7 @@ const LIST: readonly (readonly [string, string])[] = [
 	["b and w", "timeline, await tree, coroutine: to what woke the slice, to the first that it woke"],
 	["Backspace", "back, from a wake that was followed"],
 	["f and shift-f", "timeline: to the next frame and the one before"],
+	["n", "timeline: write a note about what is chosen or visible"],
 	["p", "timeline: pin the chosen row above the others, or unpin it"],
 	["Enter", "open what is chosen; a group: its rows"],
 	["Del", "in the list of views: close a coroutine"],

@@ -17,6 +17,7 @@ export const BASE_TABS: readonly BaseTab[] = [
 	{ view: "awaits", label: "Await tree" },
 	{ view: "sites", label: "Sites" },
 	{ view: "time", label: "Time" },
+	{ view: "notes", label: "Notes" },
 ];
 
 export class Tabs {

@@ -7,8 +7,6 @@ import * as fmt from "../base/format.ts";
 import { coroHref, type Params } from "../base/route.ts";
 import { isPrinting, onTheme } from "../base/theme.ts";
 import { Viewport } from "../base/viewport.ts";
-import { SLICE } from "../data/coros.ts";
-import { cpuPairs } from "../data/slice_cpu.ts";
 import { fitCanvas, palette, type Palette } from "../ui/canvas.ts";
 import { Gestures } from "../ui/gestures.ts";
 import { Tip } from "../ui/parts.ts";
@@ -17,15 +15,19 @@ import { isAll, selectedCoros } from "../ui/selection_bar.ts";
 import { drawScene } from "../ui/timeline/draw.ts";
 import { FrameLayer, type FrameHit } from "../ui/timeline/frame_layer.ts";
 import { groupingOf, GROUPINGS, GroupTable, laneGroups, openGroups, rowGroupOf, toggledOpen } from "../ui/timeline/group_rows.ts";
+import { notesOf } from "../ui/note_book.ts";
+import { noteForm } from "../ui/note_form.ts";
+import { drawNotes, flagAt, flagFacts, noteSubjects } from "../ui/timeline/note_layer.ts";
 import { Minimap } from "../ui/timeline/minimap.ts";
 import { wakeFacts } from "../ui/timeline/wake_facts.ts";
 import { WakeFollower } from "../ui/timeline/wake_follow.ts";
 import { isSameWake, wakeAt } from "../ui/timeline/wake_layer.ts";
+import { pieceFacts } from "../ui/timeline/piece_facts.ts";
 import { PinnedRows, pinsOf, toggledPin } from "../ui/timeline/pinned_rows.ts";
 import {
 	AXIS, firstBehind, groupOf, laneHeight, laneOfY, laneRange, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
 } from "../ui/timeline/scene.ts";
-import { PIECE_WORDS, sightSheet, sightTable } from "../ui/timeline/sight_table.ts";
+import { sightSheet, sightTable } from "../ui/timeline/sight_table.ts";
 import { debounce, goCoro, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
 import { PIECE, type LaneRequest, type Pieces } from "../worker/lanes.ts";
@@ -129,7 +131,7 @@ export class TimelineView implements View {
 		this.coroFilters = h("span", { class: "row" }, this.text, this.showing, this.order, this.grouping);
 		this.groupTable = new GroupTable(ctx.trace, (key) => this.toggleGroup(key), (open) => this.set({ open: open ? "all" : "" }));
 		this.pinned = new PinnedRows(this.scene, {
-			changed: () => this.viewChanged(), facts: (s, piece) => this.factsOf(piece, s), unpin: (pin) => this.togglePin(pin),
+			changed: () => this.viewChanged(), facts: (s, piece) => pieceFacts(s, piece), unpin: (pin) => this.togglePin(pin),
 			open: (s, lane) => s.by === "coroutine" && this.open(s.lanes[lane] + 1),
 		});
 		this.arrows = h("input", { type: "checkbox" });
@@ -143,6 +145,7 @@ export class TimelineView implements View {
 		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.pinned.el, this.stage,
 			h("div", { class: "timeline-foot" }, this.info, this.legend), this.groupTable.el, this.table, this.spoken);
 		this.listen();
+		notesOf(ctx.trace).onChange(() => this.schedule());
 	}
 
 	private select(label: string, from: Record<string, { label: string }>, key: string): HTMLSelectElement {
@@ -171,7 +174,7 @@ export class TimelineView implements View {
 					this.scene.view.fit();
 					this.viewChanged();
 				}, { aria: { label: "All: show the whole run" } })),
-			this.rowCount, sheetButtons("what is in sight", () => sightSheet(this.scene)));
+			button("Note", () => this.writeNote(), { title: "Write a note about what is chosen or visible (n)" }), this.rowCount, sheetButtons("what is in sight", () => sightSheet(this.scene)));
 	}
 
 	private listen(): void {
@@ -427,6 +430,7 @@ export class TimelineView implements View {
 		this.colours ??= palette(ctx);
 		drawScene(ctx, s, this.colours);
 		this.frames.draw(ctx, s, this.colours);
+		drawNotes(ctx, s, this.colours);
 		this.pinned.draw();
 		this.minimap.draw();
 	}
@@ -561,6 +565,12 @@ export class TimelineView implements View {
 
 	private hover(ev: PointerEvent): void {
 		const s = this.scene;
+		const flag = ev.buttons === 0 ? flagAt(s, ev.offsetX, ev.offsetY) : null;
+		if (flag) {
+			const [head, ...notes] = flagFacts(s, flag);
+			this.tip.show(ev.clientX, ev.clientY, head[1], notes);
+			return;
+		}
 		const mark = ev.buttons === 0 ? this.frames.at(s, ev.offsetX, ev.offsetY) : null;
 		const piece = ev.buttons === 0 && !mark ? pieceAt(s, ev.offsetX, ev.offsetY) : -1;
 		if (piece !== s.hovered) {
@@ -572,7 +582,7 @@ export class TimelineView implements View {
 			return;
 		}
 		const wake = mark || this.isRun(piece) ? null : wakeAt(s, ev.offsetX, ev.offsetY);
-		const [title, ...pairs] = mark ? this.frames.facts(s, mark) : wake ? wakeFacts(this.ctx.trace, wake) : this.factsOf(piece);
+		const [title, ...pairs] = mark ? this.frames.facts(s, mark) : wake ? wakeFacts(this.ctx.trace, wake) : pieceFacts(s, piece);
 		this.tip.show(ev.clientX, ev.clientY, title[1], pairs);
 	}
 
@@ -580,36 +590,6 @@ export class TimelineView implements View {
 		this.scene.hovered = -1;
 		this.tip.hide();
 		this.schedule();
-	}
-
-	private factsOf(i: number, s = this.scene): [string, string][] {
-		const { trace } = this.ctx;
-		const p = s.pieces!;
-		const ref = p.coro[i];
-		const several = p.type[i] === PIECE.busy;
-		const out: [string, string][] = [["", several ? fmt.plural(p.count[i], "slice") :
-			p.type[i] === PIECE.omitted ? `${trace.titleOfNr(ref - 1)}: its slices here are not in this file` :
-				`${trace.titleOfNr(ref - 1)} ${PIECE_WORDS[p.type[i]]}`]];
-		out.push(["from", fmt.stamp(p.x0[i])], ["for", fmt.duration(p.x1[i] - p.x0[i])]);
-		if (several) {
-			out.push(["busy", fmt.percent(p.part[i], 1)]);
-			if (ref > 0) out.push([p.exact ? "of" : "mostly", trace.titleOfNr(ref - 1)]);
-			out.push(...this.cpuFacts(i, p));
-			return out;
-		}
-		if (p.type[i] === PIECE.run) out.push(["thread", trace.thread(p.thread[i])], ...this.cpuFacts(i, p));
-		const words = p.type[i] === PIECE.run ? (p.flags[i] & SLICE.ended ? "then ends at" : "then waits at") : "at";
-		if (p.flags[i] & SLICE.running) out.push(["then", "still running at the end"]);
-		else if (p.site[i] > 0) out.push([words, trace.sitePlace(p.site[i])]);
-		if (p.reason[i] > 0) out.push(["why", trace.reason(p.reason[i])]);
-		return out;
-	}
-
-	// Nothing if context switches were not recorded, or the piece has no single slices.
-	private cpuFacts(i: number, p: Pieces): [string, string][] {
-		if (!this.ctx.trace.meta.cpu || !p.exact || p.count[i] === 0) return [];
-		if (Number.isNaN(p.queued[i])) return [["processor time", "not measured"]];
-		return cpuPairs({ measured: (p.x1[i] - p.x0[i]) * p.part[i], queued: p.queued[i], blocked: p.blocked[i] }, p.calls[p.call[i]]);
 	}
 
 	private isRun(piece: number): boolean {
@@ -631,7 +611,7 @@ export class TimelineView implements View {
 		// A wait is meant by its middle: it begins where a slice ends.
 		const at = this.isRun(piece) ? p.x0[piece] : Math.floor((p.x0[piece] + p.x1[piece]) / 2);
 		if (isNew) this.keepChosen(id, id !== "" && p.exact ? at : NaN);
-		this.tell(this.factsOf(piece), id, id !== "" && p.exact && p.type[piece] !== PIECE.busy ? this.wakes.links(p.coro[piece] - 1, s.at) : null);
+		this.tell(pieceFacts(s, piece), id, id !== "" && p.exact && p.type[piece] !== PIECE.busy ? this.wakes.links(p.coro[piece] - 1, s.at) : null);
 	}
 
 	// In the address and in the selection of all views, without a new search for lanes.
@@ -655,6 +635,10 @@ export class TimelineView implements View {
 		const pin = PinnedRows.pinOf(this.scene, this.scene.selectedLane);
 		const isPinned = pinsOf(this.params).includes(pin);
 		return pin === "" ? null : button(isPinned ? "Unpin the row" : "Pin the row", () => this.togglePin(pin), { class: "button quiet" });
+	}
+
+	private writeNote(): void {
+		noteForm().open("New note", noteSubjects(this.scene, this.selectedPiece), "", (note) => notesOf(this.ctx.trace).add(note));
 	}
 
 	private chooseFrames(hit: FrameHit): void {
@@ -683,6 +667,12 @@ export class TimelineView implements View {
 
 	private click(x: number, y: number): void {
 		const s = this.scene;
+		const flag = flagAt(s, x, y);
+		if (flag) {
+			const [head, ...notes] = flagFacts(s, flag);
+			this.tell([head, ...notes], "");
+			return;
+		}
 		const hit = this.frames.at(s, x, y);
 		if (hit) {
 			const { chosen } = this.frames;
@@ -747,6 +737,10 @@ export class TimelineView implements View {
 			return true;
 		}
 		if (ev.key === "Backspace") return this.ctx.trail.back();
+		if (ev.key === "n") {
+			this.writeNote();
+			return true;
+		}
 		if (ev.key === "p") {
 			this.togglePin(PinnedRows.pinOf(s, s.selectedLane));
 			return true;

@@ -6,7 +6,7 @@
 import { button, h, replace } from "../../base/dom.ts";
 import type { Params } from "../../base/route.ts";
 import { onTheme } from "../../base/theme.ts";
-import type { Coros } from "../../data/coros.ts";
+import { rowWithId } from "../../data/row_with_id.ts";
 import { fitCanvas, palette, type Palette } from "../canvas.ts";
 import { Gestures } from "../gestures.ts";
 import { Tip } from "../parts.ts";
@@ -37,15 +37,6 @@ export const pinsParam = (pins: readonly string[]): string => pins.join(".");
 export function toggledPin(params: Params, pin: string): string {
 	const pins = pinsOf(params);
 	return pinsParam(pins.includes(pin) ? pins.filter((p) => p !== pin) : [...pins, pin]);
-}
-
-// As coros.rowOfId(), without a table of all ids: building one for 100,000 coroutines takes long.
-export function rowWithId(coros: Coros, id: string): number {
-	const value = BigInt(id);
-	const [lo, hi] = [Number(value & 0xffffffffn), Number(value >> 32n)];
-	const { id_lo, id_hi } = coros.c;
-	for (let row = 0; row < coros.rows; row++) if (id_lo[row] === lo && id_hi[row] === hi) return row;
-	return -1;
 }
 
 // The rows of one sort: a scene of its own, whose axis is above the visible part.
