@@ -189,6 +189,7 @@ static inline __attribute__((always_inline)) uint32_t run_common(struct unpack_f
 
 		e = &symbols[symbol];
 		next = at + e->step;
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): a choice without a branch */
 		site = (struct unpack_site *)(((uintptr_t)here->next & e->is_next) | e->site);
 		if (!site || (!enough && ((uint32_t)next > f->own.nr || next >> 32 > f->near.nr)))
 			break;

@@ -55,13 +55,14 @@ static bool recency_grow(struct recency *r)
 /* As many entries as there are pages, so that most pages are found without the map. */
 static void recency_grow_recent(struct recency *r)
 {
-	struct recency_page *more = calloc((size_t)r->nr_recent * 2, sizeof(*more));
+	uint32_t nr = r->nr_recent ? r->nr_recent * 2 : RECENT_MIN;
+	struct recency_page *more = calloc(nr, sizeof(*more));
 
 	if (!more)
 		return; /* slower, and right */
 	free(r->recent);
 	r->recent = more;
-	r->nr_recent *= 2;
+	r->nr_recent = nr;
 }
 
 uint32_t *recency_find_page(struct recency *r, uint64_t line)

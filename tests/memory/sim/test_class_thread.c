@@ -15,7 +15,7 @@ static void make_work(uint64_t *state, uint64_t base)
 	for (i = 0; i < ACCESSES; i++) {
 		*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
 		accesses[i] = (struct mem_access){
-			.address = base + (i % 3 ? i * 64 * (i % 3) : *state >> 40),
+			.address = base + (i % 3 ? UINT64_C(64) * i * (i % 3) : *state >> 40),
 			.size = (uint8_t)(*state >> 33 & 31),
 			.is_write = *state >> 62 & 1,
 		};
