@@ -12,7 +12,7 @@
  */
 #define HURRY_LEVEL 1
 #define NO_SEARCH   (-131072) /* the lowest level of zstd */
-#define TRY_EVERY   8u
+#define TRY_EVERY   16u
 #define RANDOM_FROM 10u  /* in 1/100 of the size */
 #define WORTH       32u  /* a search that saves less than 1/32 is not worth it */
 #define PART_LEAST  256u /* smaller parts have no frame of their own */
@@ -79,7 +79,8 @@ static size_t maker_press_part(struct cray_maker *m, struct cray_maker_part *par
 	searched = maker_search(m, to, room, from, size, level);
 	if (tries) {
 		part->random = searched > size / 100 * RANDOM_FROM;
-		part->is_coding = coded && coded <= searched + searched / WORTH;
+		/* Not the symbols, parts[0]: their repetitions differ from block to block. */
+		part->is_coding = part != m->parts && coded && coded <= searched + searched / WORTH;
 	}
 	return searched;
 }
