@@ -229,15 +229,29 @@ def build_zlib(cc, optimize="-O2", truth=False, flags=()):
         return out
 
 
-def build_lua(cc, optimize="-O2", truth=False, flags=()):
+def edit_file(path, edits):
+    """@edits: (old text, which occurs once; new text)."""
+    with open(path, encoding="latin-1") as f:
+        text = f.read()
+    for old, new in edits:
+        if text.count(old) != 1:
+            raise AssertionError(f"{path}: {text.count(old)} times: {old}")
+        text = text.replace(old, new)
+    with open(path, "w", encoding="latin-1") as f:
+        f.write(text)
+
+
+def build_lua(cc, optimize="-O2", truth=False, flags=(), objects=()):
+    """@objects: changes to lobject.h, as for edit_file()."""
     fetch_source("lua5.4")
-    with built_once("lua", cc[0], optimize, str(truth), *flags) as (where, ready):
+    with built_once("lua", cc[0], optimize, str(truth), *flags, *(part for edit in objects for part in edit)) as (where, ready):
         out = os.path.join(where, "program")
         if ready:
             return out
         src = unpack_source("lua5.4", os.path.join(where, "lua"))
         if truth:
             add_truth("lua5.4", src)
+        edit_file(os.path.join(src, "src", "lobject.h"), objects)
         sources = [s for s in sorted(glob.glob(os.path.join(src, "src", "*.c"))) if not s.endswith("/luac.c")]
         link_program(cc, out, optimize, *flags, f"-I{REAL}", f"-I{INCLUDE}", "-DLUA_USE_LINUX", "-Dluai_makeseed(...)=1", *sources, "-lm", "-ldl",
                      "-Wl,-E", cwd=src)

@@ -127,4 +127,49 @@ def structs_of_redis_are_found(dir, cc):
     compare("redis", *runs, {"struct dictEntry": {}, "struct redisObject": {}, "struct zskiplistNode": {}})
 
 
+# Members of Lua's Table behind the header that all objects have, and one more in the middle, which is never used.
+TABLE = {"flags": "lu_byte flags;", "lsizenode": "lu_byte lsizenode;", "alimit": "unsigned int alimit;", "unused": "char unused[72];", "array": "TValue *array;",
+         "node": "Node *node;", "lastfree": "Node *lastfree;", "metatable": "struct Table *metatable;", "gclist": "GCObject *gclist;"}
+ORIGINAL = """  lu_byte flags;  /* 1<<p means tagmethod(p) is not present */
+  lu_byte lsizenode;  /* log2 of size of 'node' array */
+  unsigned int alimit;  /* "limit" of 'array' array */
+  TValue *array;  /* array part */
+  Node *node;
+  Node *lastfree;  /* any free position is before this position */
+  struct Table *metatable;
+  GCObject *gclist;
+"""
+
+
+def lua_with_table(dir, cc, names):
+    """A trace of Lua whose Table has the members in this order, and its misses."""
+    program = build_lua(cc, "-O1", objects=[(ORIGINAL, "".join(f"  {TABLE[n]}\n" for n in names))])
+    trace = os.path.join(dir, "lua.trace")
+    if os.path.exists(trace):
+        os.unlink(trace)
+    collected(program, REAL / "tables.lua", 3001, trace=trace)
+    result = simulated(trace)
+    return trace, [level["misses"] for level in result["levels"]]
+
+
+@each()
+def advice_for_a_real_program_has_the_effect_that_was_replayed(dir, cc):
+    trace, before = lua_with_table(dir, cc, TABLE)
+    r = subprocess.run([TOOL, "mem", "layout", "--json", "--type", "struct Table", *CACHES, trace], capture_output=True, text=True, env=CLEAN, timeout=600)
+    equal(r.returncode, 0, f"status of mem layout: {r.stderr}")
+    table = json.loads(r.stdout)["types"][0]
+    equal(table["advice"] is not None, True, f"advice for a struct with a hole in the middle: {table['tried']}")
+    # Of the orders that need neither another allocator nor other code, and leave blocks where they are.
+    advice = max((t for t in table["tried"] if t["align"] == table["align"] and t["size"] == table["size"]), key=lambda t: t["gain"])
+    offsets = {o["name"]: o["offset"] for o in advice["offsets"]}
+    equal([offsets[n] for n in ("next", "tt", "marked")], [0, 8, 9], "members that all objects of Lua begin with")
+    names = [o["name"] for o in sorted(advice["offsets"], key=lambda o: o["offset"]) if o["name"] in TABLE]
+    _, after = lua_with_table(dir, cc, names)
+    # Blocks that change their size are replayed at other places, before and after the change.
+    said = [n + advice["after"]["misses"][level] - advice["before"]["misses"][level] for n, level in zip(before, ("L1", "L2"))]
+    print(f"# lua {cc[0]}: misses {before}, advice {advice['name']} ({advice['size']} bytes) says {said}, rebuilt {after}", flush=True)
+    equal(after[0] < before[0] and after[1] < before[1], True, f"misses before {before} and after {after}")
+    equal(abs(said[0] - after[0]) <= 0.02 * after[0], True, f"L1 misses: replayed {said[0]}, of the rebuilt program {after[0]}")
+
+
 main()

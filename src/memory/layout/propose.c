@@ -154,6 +154,29 @@ static bool order_lines(const struct proposal *q, struct shape *s)
 	return nr == q->p->nr;
 }
 
+/* Pieces that stay in front may leave a hole before an aligned one: fill it with those that fit. */
+static void propose_fill_front(const struct proposal *q, struct shape *s)
+{
+	uint32_t front = 0, i, align = q->p->of->align ? q->p->of->align : 1;
+	uint64_t at = 0;
+
+	while (front < q->p->nr && q->p->list[s->order[front]].in_front) {
+		at = q->p->list[s->order[front]].offset + q->p->list[s->order[front]].size;
+		front++;
+	}
+	for (i = front; i < q->p->nr && at % align; i++) {
+		uint32_t n = s->order[i];
+		const struct piece *f = &q->p->list[n];
+
+		if (f->at_end || f->size > align - at % align || at % f->align)
+			continue;
+		memmove(s->order + front + 1, s->order + front, (i - front) * sizeof(n));
+		s->order[front++] = n;
+		at += f->size;
+		i = front - 1;
+	}
+}
+
 /* ---- proposals ----------------------------------------------------------- */
 
 static struct shape *propose_start(struct proposal *q, const char *name)
@@ -184,6 +207,7 @@ static void propose_orders(struct proposal *q)
 	struct shape *s = propose_start(q, "what is used together, together");
 
 	if (s && order_lines(q, s)) {
+		propose_fill_front(q, s);
 		shape_settle(s, 0, q->line);
 		if (s->bytes <= q->p->of->size) {
 			propose_offer(q, s);
@@ -194,12 +218,14 @@ static void propose_orders(struct proposal *q)
 	s = propose_start(q, "hot fields first");
 	if (s) {
 		order_packed(q, s, true);
+		propose_fill_front(q, s);
 		shape_settle(s, 0, q->line);
 		propose_offer(q, s);
 	}
 	s = propose_start(q, "no holes");
 	if (s) {
 		order_packed(q, s, false);
+		propose_fill_front(q, s);
 		shape_settle(s, 0, q->line);
 		propose_offer(q, s);
 	}
@@ -222,6 +248,7 @@ static void propose_fit(struct proposal *q)
 	if (!s)
 		return;
 	order_packed(q, s, true);
+	propose_fill_front(q, s);
 	shape_settle(s, 0, q->line);
 	shape_settle(s, propose_fitting(s->bytes, q->line), q->line);
 	propose_offer(q, s);
