@@ -105,9 +105,10 @@ const struct command command_serve = {
 	.summary = "serve a trace as a web page, live while it is being written",
 	.details = "Prints the URL of the page; requests without its key are rejected.  A trace of "
 		   "JSON\n"
-		   "lines that a collector is writing is followed, and findings appear as they "
-		   "become\n"
-		   "true.  'corotracer run --serve' does the same for a program that it starts.\n",
+		   "lines or .ct that a collector is writing is followed, and findings appear as "
+		   "they\n"
+		   "become true.  'corotracer run --serve' does the same for a program that it "
+		   "starts.\n",
 	.opts = options,
 	.run = run_serve,
 };

@@ -9,6 +9,7 @@ COROTRACER_FULL=1: a larger input and more moments
 """
 import glob
 import random
+import select
 import shutil
 
 from harness import *
@@ -16,7 +17,7 @@ from harness import *
 MAKE_TRACE = os.environ.get("MAKE_TRACE", "build/tests/view/make_trace")
 MAKE_RECORDING = os.environ.get("MAKE_RECORDING", "")
 FULL = os.environ.get("COROTRACER_FULL") == "1"
-EVENTS = "3000000" if FULL else "300000"
+EVENTS = "3000000" if FULL else "100000"
 MOMENTS = 8 if FULL else 2
 CORPUS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "memory/layout/corpus/holes.c")
 # None: without an output file.
@@ -53,7 +54,7 @@ def fresh(dir):
 
 
 def whole_time(dir, args):
-    """How long it takes without an interrupt; 600: it does not end by itself (serve)."""
+    """How long it takes without an interrupt."""
     fresh(dir)
     start = time.monotonic()
     p = popen(TOOL, *args, cwd=os.path.join(dir, "out"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -65,9 +66,9 @@ def whole_time(dir, args):
     return time.monotonic() - start
 
 
-def check(dir, name, *args, seconds=None):
+def check(dir, name, *args):
     chance = random.Random(name)
-    whole = seconds or whole_time(dir, args)
+    whole = whole_time(dir, args)
     for i in range(MOMENTS):
         part = chance.uniform(0.02, 0.5)
         fresh(dir)
@@ -99,8 +100,23 @@ def commands_on_a_trace_end(dir):
     check(dir, "diff", "diff", compact, trace)
     check(dir, "merge", "merge", "-o", "m.ct", compact, compact)
     check(dir, "query", "query", compact, "select count(*), max(ts) from events")
-    check(dir, "serve", "serve", compact, seconds=whole_time(dir, ("html", "-o", "x.html", compact)))
     show_times()
+
+
+@test
+def serve_ends_while_it_reads(dir):
+    """It ends by the signal if it has not begun to serve; later it ends with status 0."""
+    trace = os.path.join(dir, "big.ctf")
+    subprocess.run([MAKE_TRACE, trace, "1000000", "20000", "4"], check=True, stdout=subprocess.DEVNULL)
+    for pause in (0.3, 0.2, 0.1, 0.05, 0.3, 0.2, 0.1, 0.05):
+        p = popen(TOOL, "serve", trace, stderr=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(pause)
+        serves = select.select([p.stdout], [], [], 0)[0] != []
+        os.killpg(p.pid, signal.SIGINT)
+        status = p.wait(300)
+        if not serves and status == -signal.SIGINT:
+            return
+    raise AssertionError(f"it read on to the end each time: status {status}")
 
 
 @test
@@ -123,7 +139,7 @@ def commands_on_frames_end(dir):
     if not os.path.exists(MAKE_RECORDING):
         raise Skip("no program that writes a recording")
     recording = os.path.join(dir, "r.ppt")
-    subprocess.run([MAKE_RECORDING, recording, "2000000" if FULL else "200000"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([MAKE_RECORDING, recording, "2000000" if FULL else "50000"], check=True, stdout=subprocess.DEVNULL)
     check(dir, "decode", "decode", recording)
     for kind in ("csv", "sqlite", "perfetto", "chrome", "jsonl"):
         check(dir, f"export {kind} of frames", "export", kind, "-i", recording, "-o", EXPORTS[kind])
