@@ -239,7 +239,7 @@ int serving_run(struct serving *s)
 	int signal_fd = -1, rc;
 	struct err err = { 0 };
 	struct feed feed;
-	bool grows;
+	bool grows = false;
 
 	rc = serving_read(s, &feed, &grows, &err);
 	if (rc == 0) {

@@ -201,6 +201,15 @@ static enum MHD_Result send_packed(struct server *s, struct MHD_Connection *c, c
 	return libmicrohttpd.MHD_queue_response(c, MHD_HTTP_OK, r);
 }
 
+/*
+ * Names are added between two ticks, and a section that is made later in the same tick refers to
+ * them: the list of all names is never an older one.
+ */
+static bool section_may_be_cached(const char *name)
+{
+	return strcmp(name, "strings") != 0;
+}
+
 static enum MHD_Result send_section(struct server *s, struct MHD_Connection *c, const char *name)
 {
 	struct bytes section = { 0 };
@@ -213,7 +222,7 @@ static enum MHD_Result send_section(struct server *s, struct MHD_Connection *c, 
 	if (strlen(name) >= sizeof(s->cached[0].name))
 		return say_nothing_there(c);
 	feed_state(s->feed, &tick, &ended);
-	at = accepts_gzip(c) ? find_cached(s, name, tick) : NULL;
+	at = accepts_gzip(c) && section_may_be_cached(name) ? find_cached(s, name, tick) : NULL;
 	if (at)
 		return libmicrohttpd.MHD_queue_response(c, MHD_HTTP_OK, at->response);
 	rc = feed_section(s->feed, name, &section, &tick, &err);
