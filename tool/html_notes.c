@@ -57,7 +57,7 @@ int html_notes_check(const struct html_notes *n, const struct view *v, const cha
 	if (!n->from)
 		return 0;
 	if (n->is_replaced && n->list.nr && n->list.origin != v->origin) {
-		err_set(err, -EEXIST, "'%s' has %zu notes about another run", n->from, n->list.nr);
+		err_set(err, -EEXIST, "'%s' has notes about another run: %zu", n->from, n->list.nr);
 		err_hint(err,
 			 "-o FILE writes another page; --notes '%s' adds the notes to this one",
 			 n->from);
@@ -65,13 +65,13 @@ int html_notes_check(const struct html_notes *n, const struct view *v, const cha
 	}
 	outside = note_list_outside(&n->list, v->origin, v->end_ts);
 	if (!quiet)
-		message_print(command, "%s notes of '%s' are in the page", number_text(n->list.nr),
-			      n->from);
+		message_print(command, "notes of '%s' in the page: %s", n->from,
+			      number_text(n->list.nr));
 	if (n->list.dropped)
-		message_print(command, "%s entries of '%s' are no notes, and are left out",
-			      number_text(n->list.dropped), n->from);
+		message_print(command, "entries of '%s' that are no notes, and left out: %s",
+			      n->from, number_text(n->list.dropped));
 	if (outside)
-		message_print(command, "%s notes are about times outside of this trace",
+		message_print(command, "notes about times outside of this trace: %s",
 			      number_text(outside));
 	return 0;
 }
