@@ -72,8 +72,10 @@ void progress_full(struct progress *p, const char *rest)
 {
 	uint64_t now = clock_now_ns();
 
-	if (!p->on || !p->shown)
+	/* What is left may take longer than all before it: it is said after the shortest time, too. */
+	if (!p->on || (!p->shown && !rest))
 		return;
+	p->shown = true;
 	progress_print(p, p->total, (double)p->total * 1e9 / (double)(now - p->start_ns));
 	fprintf(stderr, ", 100 %%%s%s\033[K", rest ? ", " : "", rest ? rest : "");
 	fflush(stderr);

@@ -85,7 +85,7 @@ static void spans_make(struct symbol_spans *x, Dwfl_Module *module)
 			x->starts[kept++] = x->starts[i];
 	}
 	x->nr = kept;
-	x->found = calloc(x->nr, sizeof(*x->found));
+	x->found = calloc(x->nr + 1, sizeof(*x->found));
 	x->is_failed = !x->found;
 }
 

@@ -26,6 +26,7 @@ ELSEWHERE = [
     (r"\bcore\.4711\b", "a core file: tests/inspect"),
     (r"run --frames -p", "a program with frames and the SDK: tests/frames/live/test_run.py"),
     (r"--config machine\.json|--dwarf app\.dwarf\.json|make CC=|-- target/", "the reader's own file"),
+    (r"-m corotracer", "needs the package for Python: tests/python"),
     (r"mem ctl .*pidof app", "a program that runs: tests/memory-rt/test_memory_control.py"),
 ]
 UNTIL_CTRL_C = re.compile(r"^corotracer (attach (?!.*--duration)|monitor|run .*-p (?!.*--duration)|run --serve|run --frames -p|why .*--sample|top|serve|run --flight)")

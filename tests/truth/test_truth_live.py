@@ -344,7 +344,7 @@ def snapshot_list_counts_what_each_collector_read(w):
     n = Numbers("snapshot list", rows)
     i = next(i for i, row in enumerate(rows) if row.get("pid") == w.tool.pid)
     n.equal_all(f"[{i}]", {"pid": w.tool.pid, "coroutines": len(w.truth.coroutines), "written": w.truth.transitions, "lost": 0,
-                           "recorder_size": 65536, "pids[0]": w.truth.pid})
+                           "others_lost": 0, "recorder_size": 65536, "pids[0]": w.truth.pid})
     n.within(f"[{i}].since_ns", w.began_real - LATE_NS, w.began_real + w.truth.start - w.began + LATE_NS)
     n.within(f"[{i}].recorder_used", 1, 65536)
     # The recorder drops more than the file has to: a snapshot repeats what states need.

@@ -913,7 +913,18 @@ def the_text_of_mem_layout_has_the_same_numbers(dir):
     text.skip(r"^  (falsely shared|lines from other cores) ")
     text.line(r"^([\d.]+) % of the cost of all misses is in memory without",
               f"{100 * said['unseen_cost'] / said['traced']['cost']:.1f}")
+    largest_without_fields(text, run, said)
     text.done()
+
+
+def largest_without_fields(text, run, said):
+    """The names below that line, and their costs as `mem sim --blame` has them."""
+    rows = output_of("mem", "sim", "--json", "-n", "1000", *CACHES, "--blame", run.raw_path)["types"]
+    costs = sorted(((cost_of({"L1": r["misses"][0], "L2": r["misses"][1]}, r["from_peer"]), r["name"]) for r in rows if not r["fields"]),
+                   reverse=True)
+    assert costs, rows
+    for cost, name in [c for c in costs if c[0] >= 1][:4]:
+        text.line(rf"^ +([\d.]+) %  {re.escape(name)}$", f"{100 * cost / said['before']['cost']:.1f}")
 
 
 def own_change(t, tried):

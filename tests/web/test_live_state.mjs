@@ -25,6 +25,7 @@ test("the delay is shown, pause keeps the page as it is, and the last 30 s move"
 	const url = await urlOf(run);
 	const { page, troubles } = await open(t, url);
 	await live(page, "live");
+	await until("events are in the page", async () => (await transitions(page)) > 0);
 	// The page cannot be ahead of the server: the shown moment is not after the server's.
 	const d = await delays(page, url);
 	assert.ok(d.shown > 0, "a delay is shown");

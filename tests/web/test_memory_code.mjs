@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openFile, painted, withBrowser } from "./browser.mjs";
-import { freshOut, memoryPage, OUT, ROOT } from "./fixtures.mjs";
+import { freshOut, memoryPage, OUT, ROOT, until } from "./fixtures.mjs";
 
 const SOURCE = join(ROOT, "tests/memory/calls/called.c");
 
@@ -74,7 +74,12 @@ test("flame graph: widths are costs, a click zooms in, Escape zooms out", async 
 		assert.ok((await box("work_twice")).y > (await box("main")).y, "callees are below");
 		const block = page.locator("#flame .flame-block", { hasText: /^work_twice$/ });
 		assert.ok((await block.getAttribute("aria-label")).includes("of the function itself"));
-		await block.hover();
+		// The scrolling of a hover hides the tip: move the mouse until the page rests.
+		await until("a tip", async () => {
+			await page.mouse.move(0, 0);
+			await block.hover();
+			return page.locator(".tip").isVisible();
+		});
 		assert.ok(plain(await page.locator(".tip:visible").innerText()).includes(String(twice.cost)));
 		await block.click();
 		assert.ok((await width("work_twice")) > 0.98);
