@@ -229,12 +229,15 @@ static int profile_use_lines(struct profile *p, const struct mem_access *a, uint
 			     uint32_t type)
 {
 	uint32_t size = blame_line_size(p->b), i;
-	uint64_t first = a->address / size, nr = (a->address + a->size - 1) / size - first + 1;
+	uint64_t first = a->address / size, end = a->address + a->size - 1, nr;
 
+	if (end < a->address) /* a trace may claim an access beyond the last address */
+		end = a->size ? UINT64_MAX : a->address;
+	nr = end / size - first + 1;
 	for (i = 0; i < nr && i < 64; i++) {
 		uint64_t start = (first + i) * size;
 		uint64_t from = a->address > start ? a->address - start : 0;
-		uint64_t to = a->address + a->size - start;
+		uint64_t to = end - start + 1;
 
 		if (to > size)
 			to = size;
