@@ -102,7 +102,7 @@ static int pairs_make(struct place_pairs *pairs, const struct time_diff *d)
 
 	pairs->numbers[TIME_BASE] = calloc(nr_base + 1, sizeof(uint32_t));
 	pairs->numbers[TIME_HEAD] = calloc(nr_head + 1, sizeof(uint32_t));
-	pairs->places = calloc(nr + 1, sizeof(*pairs->places));
+	pairs->places = calloc(nr + 1, sizeof(const struct time_place *));
 	if (!all || !pairs->numbers[TIME_BASE] || !pairs->numbers[TIME_HEAD] || !pairs->places) {
 		free(all);
 		return -ENOMEM;

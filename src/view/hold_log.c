@@ -74,7 +74,7 @@ static int hold_log_make_room(struct hold_log *log)
 	if (log->room >= HOLD_LOG_MAX) {
 		if (hold_log_drop(log, false) < 0)
 			return -ENOMEM;
-		return log->nr > HOLD_LOG_MAX / 8 * 7 ? hold_log_drop(log, true) : 0;
+		return log->nr > (size_t)HOLD_LOG_MAX / 8 * 7 ? hold_log_drop(log, true) : 0;
 	}
 	holds = reallocarray(log->holds, room, sizeof(*holds));
 	if (!holds)
