@@ -443,15 +443,22 @@ static int64_t owner_of_numbers(struct mem_places *p, uint32_t type)
 	const struct type *known = types_get(p->types, type);
 	struct owner owner = { .kind = OWNER_NAMED, .type = type, .size = known->size };
 	char name[300], identity[32];
-	int64_t kept;
+	int64_t kept, number;
 
+	if (grow_types(p, type) < 0)
+		return -ENOMEM;
+	if (p->by_type[type])
+		return p->by_type[type] - 1;
 	snprintf(name, sizeof(name), "%.290s[]", known->name);
 	kept = strtab_intern(&p->names, name);
 	if (kept < 0)
 		return -ENOMEM;
 	owner.name = strtab_text(&p->names, (size_t)kept);
 	snprintf(identity, sizeof(identity), "B%u", type);
-	return owner_number(p, identity, &owner);
+	number = owner_number(p, identity, &owner);
+	if (number >= 0)
+		p->by_type[type] = (uint32_t)number + 1;
+	return number;
 }
 
 /* 1: a type is known; 0: none; -ENOMEM.  @block: NULL if none is known. */
