@@ -72,7 +72,7 @@ void progress_full(struct progress *p, const char *rest)
 {
 	uint64_t now = clock_now_ns();
 
-	/* What is left may take longer than all before it: it is said after the shortest time, too. */
+	/* What is left may take longer than all before it: it is said in any case. */
 	if (!p->on || (!p->shown && !rest))
 		return;
 	p->shown = true;
