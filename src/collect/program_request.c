@@ -175,6 +175,16 @@ static int request_refuse_second(struct program_request *p, struct err *err)
 	return 0;
 }
 
+/* A process that ended meanwhile fails anywhere: its end is the reason. */
+static void request_give_up(struct program_request *p, struct err *err)
+{
+	pid_t pid = p->target.pid;
+
+	if (!target_alive(&p->target) || target_is_leaving(&p->target))
+		err_set(err, -ESRCH, "process %d has ended", (int)pid);
+	request_close(p);
+}
+
 int request_open(struct program_request *p, pid_t pid, struct err *err)
 {
 	memset(p, 0, sizeof(*p));
@@ -183,7 +193,7 @@ int request_open(struct program_request *p, pid_t pid, struct err *err)
 		return err->code;
 	if (elf_check_machine(pid, err) < 0 || file_owner_of(pid, &p->owner, err) < 0 ||
 	    request_find_blocks(p, err) < 0 || request_refuse_second(p, err) < 0)
-		request_close(p);
+		request_give_up(p, err);
 	return p->target.pid ? 0 : err->code;
 }
 

@@ -182,7 +182,8 @@ def it_is_traced_until_the_tool_is_interrupted_and_goes_on(dir):
     found = no_gaps(r)
     counts = p.end()
     for thread, seen in found.items():
-        assert counts[thread] > max(seen) > min(seen) > 1, f"not a part of the run: {seen[0]} to {seen[-1]}"
+        # On a loaded machine a thread may begin after the attach.
+        assert counts[thread] > max(seen) > min(seen), f"not a part of the run: {seen[0]} to {seen[-1]}"
 
 
 @test

@@ -324,10 +324,10 @@ pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
 
 /// The kind of the last event of the coroutine `id`, and the number of its transitions; None if it
 /// has ended and the life may belong to another coroutine.  A waker may outlive the coroutine that
-/// it wakes.
+/// it wakes.  The lives of an earlier session are zeros: a poll that began in it sees the id 0.
 fn events_of(l: &Life, id: u64) -> Option<(u32, u32)> {
     // (ctp-M) pairs with the release store in begin().
-    if l.id.load(Ordering::Acquire) != id {
+    if l.id.load(Ordering::Acquire) != id || id == 0 {
         return None;
     }
     let kind = l.kind();

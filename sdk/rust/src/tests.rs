@@ -357,6 +357,27 @@ fn a_wake_is_never_taken_for_somebody_elses() {
     assert!(wakes > 0, "no future was woken: nothing was tested");
 }
 
+/// A poll that began in an earlier session finds zeros where its life was: its waker has the id 0.
+#[test]
+fn a_wake_without_an_id_is_not_written() {
+    let s = session_with(4, 1);
+    as_thread(s, |t| {
+        // SAFETY: all zeros, as a mapping that was replaced.
+        let zeros: Life = unsafe { std::mem::zeroed() };
+        assert_eq!(life::wake(&zeros, 0, t, s, 0, 0, 0), None);
+        life::wakers_dropped(&zeros, 0, t, s, 0, false);
+        let l = born(t, s, "");
+        assert_eq!(life::wake(l, 1, t, s, 0, 0, 0), Some(0));
+    });
+    let mut ids = Vec::new();
+    LaneReader::open(s, 0).look(|r| {
+        if u32::from(r.kind) == REC_WAKE {
+            ids.push(r.id);
+        }
+    });
+    assert_eq!(ids, [1]);
+}
+
 /// A future without a waker is recorded if it is suspended and was not woken since its last poll
 /// began.
 #[test]
