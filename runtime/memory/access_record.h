@@ -56,6 +56,7 @@ struct crt_thread {
 	uint32_t period_begun;
 	uint32_t generation;  /* of the session whose slot it has */
 	uint32_t tries;       /* accesses until the next search for a free slot */
+	uint32_t starved;     /* accesses until the next search for memory */
 	uint32_t freed;       /* crw_header.freed before its last search for a slot */
 	uint32_t refused;     /* 1: it was counted in crw_header.refused, and waits no more */
 	uint32_t ending;      /* calls of the thread-exit hook */

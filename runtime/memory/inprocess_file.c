@@ -13,12 +13,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "container.h"
 #include "trace_session.h"
 #include "sys.h"
+
+#define REGION_ROOM (64u << 20)
 
 /* Start time of this process on CLOCK_MONOTONIC, or slightly earlier. */
 static uint64_t own_process_start(void)
@@ -151,6 +154,14 @@ int crt_open_trace(bool child)
 	return fd;
 }
 
+/* Without room for the buffers of a few threads, memory that has no name is better. */
+static bool inprocess_file_has_room(int fd)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize >= REGION_ROOM;
+}
+
 int crt_open_region(int trace)
 {
 	struct crt_session *s = &crt_session;
@@ -169,6 +180,11 @@ int crt_open_region(int trace)
 		crt_text_hex(&t, st.st_ino);
 		unlink(s->live_path); /* left by an earlier run into the same trace file */
 		fd = open(s->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	}
+	if (fd >= 0 && !inprocess_file_has_room(fd)) {
+		close(fd);
+		unlink(s->live_path);
+		fd = -1;
 	}
 	if (fd < 0) {
 		s->live_path[0] = '\0';

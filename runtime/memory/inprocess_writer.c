@@ -256,10 +256,11 @@ static bool make_region(void)
 		memory = crt_map_region(fd, size);
 	if (fd >= 0)
 		close(fd);
-	if (!memory)
+	if (!memory || !crt_fault_in(memory, CRW_CHUNK_MIN))
 		return false;
 	crw_region_init(memory, &g);
-	return crw_region_open(memory, size, &s->region) == NULL;
+	return crw_region_open(memory, size, &s->region) == NULL &&
+	       crt_fault_in(memory, (uint64_t)(s->region.rings - s->region.base));
 }
 
 static bool inprocess_writer_open_consumer(void)

@@ -25,13 +25,13 @@ __thread struct crt_thread crt_self __attribute__((visibility("hidden"))) = {
 /* Ready chunks before a sleeping consumer is woken: one block, or half a ring. */
 #define BATCH            16u
 #define PATIENCE_MS      100u
-#define RETRY            4096u /* accesses between searches for a free slot */
+#define RETRY            4096u /* accesses between searches for a free slot, or memory */
 #define SLOT_LOOK_MS     10u
 #define SLOT_PATIENCE_MS 3000u
 #define END_ROUNDS       2u
 
 /* The result of recorder_advance(). */
-enum outcome { GOT_ONE, NO_ROOM, NO_SLOT, OFF };
+enum outcome { GOT_ONE, NO_ROOM, NO_MEMORY, NO_SLOT, OFF };
 
 void crt_ring_bell(void)
 {
@@ -221,10 +221,40 @@ static uint64_t weight_now(const struct crt_options *o)
 	return o->on_ms ? o->every_ms * 256 / o->on_ms : 0;
 }
 
+static uint8_t *recorder_chunk(const struct crt_thread *t)
+{
+	const struct crw_region *r = &crt_session.region;
+
+	return t->ring + (t->number & (r->nr_chunks - 1)) * r->chunk_size;
+}
+
+/*
+ * The region has memory for chunks that were used, and /dev/shm may be full.  A write to a page that
+ * it has no room for would end the program.
+ */
+static bool recorder_has_memory(struct crt_thread *t)
+{
+	static uint32_t said;
+	const struct crw_region *r = &crt_session.region;
+
+	if (t->number >= r->nr_chunks)
+		return true;
+	if (t->starved) {
+		t->starved--;
+		return false;
+	}
+	if (crt_fault_in(recorder_chunk(t), r->chunk_size / 2))
+		return true;
+	t->starved = RETRY;
+	if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		crt_say("no room for a thread's buffer (is /dev/shm full?): accesses are lost", NULL);
+	return false;
+}
+
 static void begin_chunk(struct crt_thread *t)
 {
 	const struct crw_region *r = &crt_session.region;
-	uint8_t *chunk = t->ring + (t->number & (r->nr_chunks - 1)) * r->chunk_size;
+	uint8_t *chunk = recorder_chunk(t);
 	struct crw_chunk_head *head = (struct crw_chunk_head *)chunk;
 
 	if (t->number < r->nr_chunks || !crt_session.rounds)
@@ -268,6 +298,8 @@ static enum outcome recorder_advance(struct crt_thread *t)
 	 */
 	if (t->number - __atomic_load_n(&t->slot->taken, __ATOMIC_ACQUIRE) >= r->nr_chunks)
 		return NO_ROOM;
+	if (!recorder_has_memory(t))
+		return NO_MEMORY;
 	begin_chunk(t);
 	return GOT_ONE;
 }
@@ -399,6 +431,9 @@ static bool recorder_make_room(struct crt_thread *t)
 			 * room again. */
 			if (!crt_session.drop && wait_for_room(t))
 				continue;
+			recorder_drop(t);
+			return false;
+		case NO_MEMORY:
 			recorder_drop(t);
 			return false;
 		case NO_SLOT:

@@ -14,6 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 static uint64_t sys_clock_ns(clockid_t id)
 {
 	struct timespec ts = { 0 };
@@ -67,6 +71,31 @@ void crt_futex_wake(uint32_t *word)
 
 	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	errno = saved;
+}
+
+/*
+ * For kernels before 5.14.  To find the key of a futex in a file the kernel needs its page: without
+ * room for it the call fails, and no signal is raised.
+ */
+static bool sys_fault_in_pages(uint8_t *at, uint64_t size)
+{
+	uint64_t i;
+
+	for (i = 0; i < size; i += 4096) {
+		if (syscall(SYS_futex, at + i, FUTEX_WAKE, 1, NULL, NULL, 0) < 0)
+			return false;
+	}
+	return true;
+}
+
+bool crt_fault_in(void *at, uint64_t size)
+{
+	int saved = errno;
+	bool done = madvise(at, size, MADV_POPULATE_WRITE) == 0 ||
+		    (errno == EINVAL && sys_fault_in_pages(at, size));
+
+	errno = saved;
+	return done;
 }
 
 struct crt_mask crt_signals_off(void)

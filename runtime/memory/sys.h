@@ -38,6 +38,12 @@ void crt_signals_back(struct crt_mask mask);
 void *crt_memory(uint64_t size);
 void crt_memory_free(void *memory, uint64_t size);
 
+/*
+ * Give memory of a file its pages, with their content.  False: there is no room for them; the first
+ * access would raise SIGBUS.
+ */
+bool crt_fault_in(void *at, uint64_t size);
+
 /* A table that all threads share: zeroed memory, made on first use, stored in *@made.  Or NULL. */
 void *crt_memory_once(void **made, uint64_t size);
 

@@ -107,6 +107,8 @@ static bool trace_session_join(const char *path)
 	wrong = crw_region_open(memory, (uint64_t)st.st_size, &s->region);
 	if (!wrong && s->region.chunk_size != CRW_CHUNK_SIZE)
 		wrong = "its chunks are of another size (collector and program of one release?)";
+	if (!wrong && !crt_fault_in(memory, (uint64_t)(s->region.rings - s->region.base)))
+		wrong = "its file system is full";
 	if (wrong) {
 		munmap(memory, (size_t)st.st_size);
 		s->region.base = NULL;
