@@ -229,8 +229,8 @@ static uint8_t *recorder_chunk(const struct crt_thread *t)
 }
 
 /*
- * The region has memory for chunks that were used, and /dev/shm may be full.  A write to a page that
- * it has no room for would end the program.
+ * The region has memory for chunks that were used, and /dev/shm may be full.  A write to a page
+ * that it has no room for would end the program.
  */
 static bool recorder_has_memory(struct crt_thread *t)
 {
@@ -247,7 +247,8 @@ static bool recorder_has_memory(struct crt_thread *t)
 		return true;
 	t->starved = RETRY;
 	if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
-		crt_say("no room for a thread's buffer (is /dev/shm full?): accesses are lost", NULL);
+		crt_say("no room for a thread's buffer (is /dev/shm full?): accesses are lost",
+			NULL);
 	return false;
 }
 
