@@ -21,7 +21,7 @@
 #include "trace_session.h"
 #include "sys.h"
 
-#define REGION_ROOM (64u << 20)
+#define REGION_ROOM (16u << 20)
 
 /* Start time of this process on CLOCK_MONOTONIC, or slightly earlier. */
 static uint64_t own_process_start(void)

@@ -259,8 +259,11 @@ static bool make_region(void)
 	if (!memory || !crt_fault_in(memory, CRW_CHUNK_MIN))
 		return false;
 	crw_region_init(memory, &g);
-	return crw_region_open(memory, size, &s->region) == NULL &&
-	       crt_fault_in(memory, (uint64_t)(s->region.rings - s->region.base));
+	if (crw_region_open(memory, size, &s->region) ||
+	    !crt_fault_in(memory, (uint64_t)(s->region.rings - s->region.base)))
+		return false;
+	s->region.fault_in = crt_fault_in;
+	return true;
 }
 
 static bool inprocess_writer_open_consumer(void)

@@ -120,6 +120,7 @@ const char *crw_region_open(void *memory, uint64_t size, struct crw_region *out)
 	out->nr_slots = is.nr_slots;
 	out->nr_chunks = is.nr_chunks;
 	out->chunk_size = is.chunk_size;
+	out->fault_in = NULL;
 	return NULL;
 }
 
@@ -155,6 +156,13 @@ static uint8_t *chunk_of(const struct crw_region *r, uint32_t slot, uint64_t num
 	uint64_t at = (uint64_t)slot * r->nr_chunks + (number & (r->nr_chunks - 1));
 
 	return r->rings + at * r->chunk_size;
+}
+
+/* A chunk that was not begun may have no page, and no room for one. */
+static bool ring_read_has_pages(const struct crw_region *r, uint32_t slot, uint64_t number)
+{
+	return !r->fault_in ||
+	       r->fault_in(chunk_of(r, slot, number), sizeof(struct crw_chunk_head));
 }
 
 /* Read the head of the current chunk; false if it is not the expected one. */
@@ -295,6 +303,8 @@ bool crw_take(const struct crw_region *r, const struct crw_slot_view *view, stru
 		if (open && !gone)
 			return false;
 		out->new_chunk = !c->begun;
+		if (open && !c->begun && !ring_read_has_pages(r, view->index, c->taken))
+			return false;
 		if (!c->begun && !chunk_begin(r, view, c, out)) {
 			if (open)
 				return false;

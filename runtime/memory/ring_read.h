@@ -30,6 +30,8 @@ struct crw_region {
 	uint32_t nr_slots;
 	uint32_t nr_chunks;
 	uint32_t chunk_size;
+	/* Called for a chunk before it is read, where a signal would end the program; or NULL. */
+	bool (*fault_in)(void *at, uint64_t size);
 };
 
 struct crw_geometry {

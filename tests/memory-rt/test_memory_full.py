@@ -51,6 +51,15 @@ def a_program_alone_needs_no_dev_shm(dir, cc, _cxx):
     equal(sizes(check(trace))[4][1], 2000, "writes")
 
 
+@each_family
+def threads_without_room_do_not_end_the_program(dir, cc, _cxx):
+    program, trace = compile(dir, "threads.c", cc), os.path.join(dir, f"{cc}-many.trace")
+    r = run_in(18 * MIB, f"CACHERAY_OPTIONS=tracefile={trace} {program} 60 20000")
+    equal(r.returncode, 0, f"status ({r.stderr})")
+    written = sizes(check(trace, sound=None))[4][1]
+    equal(written == 60 * 20000 or "accesses are lost" in r.stderr, True, f"{written} writes, {r.stderr}")
+
+
 def fill_but(left):
     """Leave @left bytes of /dev/shm: what the program of `mem run` does before it is traced."""
     return (f'free=$(df --output=avail -B1 /dev/shm | tail -1); head -c $((free - {left})) /dev/zero > /dev/shm/fill; exec "$@"')

@@ -68,6 +68,7 @@ test("a group is opened and closed by click, key, button, and the address", asyn
 		await settled(page, "groups");
 		await page.locator(".group-table summary").click();
 		const buttons = page.locator(".group-table tbody button");
+		await buttons.first().waitFor();
 		const groups = await buttons.count();
 		assert.ok(groups > 1);
 		assert.equal(await page.locator(".group-table [aria-expanded=true]").count(), 0);
