@@ -196,6 +196,25 @@ static void checksums_are_the_known_ones(void)
 	CHECK_EQ(cray_crc32c(&crc, cray_crc32c(&crc, 0, "1234", 4), "56789", 5), 0xE3069283);
 }
 
+static void checksums_by_instruction_are_those_by_table(void)
+{
+	static struct cray_crc quick, table;
+	uint8_t bytes[96];
+	uint32_t i, from, size;
+
+	cray_crc_init(&quick);
+	table = quick;
+	table.has_instruction = false;
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 151 + 7);
+	for (from = 0; from < 9; from++) {
+		for (size = 0; size <= sizeof(bytes) - from; size++)
+			CHECK_EQ(cray_crc32c(&quick, size, bytes + from, size),
+				 cray_crc32c(&table, size, bytes + from, size));
+	}
+	printf("# by instruction: %s\n", quick.has_instruction ? "yes" : "no");
+}
+
 int main(void)
 {
 	RUN(every_record_comes_back);
@@ -204,6 +223,7 @@ int main(void)
 	RUN(stamps_hold_until_the_next);
 	RUN(walks_are_told_apart_without_code_addresses);
 	RUN(checksums_are_the_known_ones);
+	RUN(checksums_by_instruction_are_those_by_table);
 	unpack_release(&unpack);
 	return 0;
 }
