@@ -93,6 +93,25 @@ UNUSED static void child_reap(pid_t pid)
 	CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
+/* True if MADV_WIPEONFORK wipes pages in a child; qemu-user accepts it without effect. */
+UNUSED static bool pages_are_wiped(void)
+{
+	int *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status = 0;
+	pid_t pid;
+
+	CHECK(page != MAP_FAILED);
+	if (madvise(page, 4096, MADV_WIPEONFORK) < 0)
+		return false;
+	*page = 1;
+	pid = fork();
+	if (pid == 0)
+		_exit(*page);
+	waitpid(pid, &status, 0);
+	munmap(page, 4096);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 UNUSED static void run_alone(void (*test)(void))
 {
 	pid_t pid;
