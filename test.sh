@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # test.sh - install the packages that the tests need, build, run the tests, print the totals.
 #
-#   ./test.sh           style, proofs, fuzzers, the plain build, ASan+UBSan, TSan (about 50
-#                       minutes on two processors, 18 of them builds)
+#   ./test.sh           style, proofs, fuzzers, the plain build, ASan+UBSan, TSan, what differs on
+#                       aarch64 under qemu (about 50 minutes on two processors, 18 of them builds)
 #   ./test.sh --quick   the fast tests of the plain build, for the inner loop (2 minutes after
 #                       the build, which takes 9 from nothing)
 #   ./test.sh --full    ./test.sh plus the tests with the label "full"; COROTRACER_FULL=1 in the
@@ -45,7 +45,7 @@ if [ $quick = no ]; then
 	packages+=(valgrind) # cachegrind, to compare simulated caches with
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
-	x86_64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) ;;
+	x86_64) packages+=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user) ;;
 	aarch64) packages+=(gcc-x86-64-linux-gnu libc6-dev-amd64-cross) ;;
 	esac
 fi
@@ -120,6 +120,24 @@ fuzz() {
 	fi
 }
 
+# The tests of the cross build, run by qemu; with --full all programs and the tool, else those of the
+# code that differs between processors.
+cross() {
+	if [ "$(uname -m)" = aarch64 ]; then
+		return # the plain build is one
+	fi
+	if ! scripts/aarch64-sysroot build/aarch64-sysroot; then
+		say "skipped: aarch64: no packages of arm64 can be downloaded here"
+		return
+	fi
+	! command -v rustup >/dev/null 2>&1 || timeout 300 rustup target add aarch64-unknown-linux-gnu >/dev/null 2>&1 ||
+		say "rustup has no target for aarch64"
+	say "== aarch64: building"
+	build aarch64 "${lean[@]}"
+	[ $full = no ] || cmake --build build/aarch64 >/dev/null || die "the aarch64 build failed"
+	again aarch64 -L '^arch$'
+}
+
 has_libfuzzer() {
 	printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }' |
 		clang -x c -fsanitize=fuzzer -o /dev/null - >/dev/null 2>&1
@@ -131,12 +149,14 @@ elif [ $full = yes ]; then
 	suite dev
 	suite asan -LE '^once$'
 	suite tsan -L threads
+	cross
 	fuzz
 else
 	suite dev -LE '^full$'
 	# libFuzzer has the same harnesses with the same sanitizers, and starts from their inputs.
 	suite asan -LE '^(once|full)$' -E '^fuzz/'
 	suite tsan -L threads -LE '^full$'
+	cross
 	fuzz
 fi
 # Where the packages were installed above, a test that lacks a program is a fault of the lists.

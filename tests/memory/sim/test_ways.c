@@ -3,6 +3,8 @@
  * test_ways.c - all interfaces of the simulator give the same result: many accesses at once (by
  * each vector unit of the host), one by one, and with each outcome added up; and simulators are
  * independent of each other.
+ *
+ * usage: test_ways [MACHINES]
  */
 #include "check.h"
 #include "memory/sim/config.h"
@@ -12,6 +14,7 @@
 
 #define ACCESSES 20000u
 
+static unsigned nr_machines = 120;
 static struct mem_access accesses[ACCESSES];
 static uint32_t threads[ACCESSES];
 
@@ -220,7 +223,7 @@ static void outcomes_of_runs_are_those_of_accesses(void)
 	struct sim *runs, *single;
 	uint32_t i, from, to;
 
-	for (i = 0; i < 60; i++) {
+	for (i = 0; i < nr_machines / 2; i++) {
 		make_machine(&state, &c);
 		make_accesses(&state, 1 + i % 3);
 		runs = new_sim(&c);
@@ -287,7 +290,7 @@ static void all_ways_come_to_the_same(void)
 	uint64_t state = 99;
 	unsigned i;
 
-	for (i = 0; i < 120; i++)
+	for (i = 0; i < nr_machines; i++)
 		one_machine(&state);
 }
 
@@ -425,8 +428,10 @@ static void weights_count(void)
 	sim_free(s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		nr_machines = (unsigned)strtoul(argv[1], NULL, 10);
 	RUN(all_ways_come_to_the_same);
 	RUN(outcomes_of_runs_are_those_of_accesses);
 	RUN(threads_of_the_same_time_take_turns);
