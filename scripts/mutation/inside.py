@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""inside.py - try one mutant in namespaces of its own: an overlay over the tree, a process tree that ends with it.
+
+Reads one job as JSON from standard input, and prints the result as JSON.
+"""
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+
+STEP_LIMIT = 300  # seconds to compile and link
+
+# A build with -Werror would reject mutants that leave something unused; tests have to find them.
+HARMLESS = ("pragmas unused-parameter unused-function unused-variable unused-but-set-variable unused-but-set-parameter unused-value unused-label "
+            "unused-const-variable empty-body type-limits bool-compare parentheses logical-not-parentheses int-in-bool-context conversion "
+            "sign-conversion sign-compare aggressive-loop-optimizations alloc-size-larger-than= implicit-fallthrough missing-field-initializers "
+            "int-conversion format-truncation format-overflow stringop-overflow stringop-truncation array-bounds logical-op tautological-compare "
+            "switch-unreachable duplicated-branches misleading-indentation restrict nonnull sizeof-pointer-memaccess memset-elt-size free-nonheap-object "
+            "unused-result overflow shift-negative-value div-by-zero sizeof-array-argument bool-operation enum-compare discarded-qualifiers")
+PRAGMAS = "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in HARMLESS.split()) + "#line 1\n"
+
+
+def run_quietly(command, **kwargs):
+    """(status, output); a status of None: the time was over."""
+    limit = kwargs.pop("limit")
+    with open(kwargs.pop("log"), "w+", encoding="utf-8", errors="replace") as log:
+        try:
+            p = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, timeout=limit, check=False, **kwargs)
+            status = p.returncode
+        except subprocess.TimeoutExpired:
+            status = None
+        log.seek(0, os.SEEK_END)
+        log.seek(max(0, log.tell() - 600))
+        return status, log.read()
+
+
+class Sandbox:
+    def __init__(self, job):
+        self.job, self.dir = job, job["dir"]
+        self.log = os.path.join(self.dir, "log")
+
+    def enter(self):
+        """Mount; from here on the tree is a copy, /dev/shm is empty, and /proc shows our processes."""
+        for name in ("upper", "work", "tmp", "old"):
+            os.makedirs(os.path.join(self.dir, name), exist_ok=True)
+        options = f"lowerdir={self.job['root']},upperdir={self.dir}/upper,workdir={self.dir}/work"
+        if os.getuid() or self.job["is_user_namespace"]:
+            options += ",userxattr"
+        for command in (["mount", "--bind", self.job["root"], f"{self.dir}/old"],
+                        ["mount", "-t", "overlay", "overlay", "-o", options, self.job["root"]],
+                        ["mount", "-t", "proc", "proc", "/proc"],
+                        *(["mount", "-t", "tmpfs", "-o", "size=2g", "tmpfs", at] for at in ("/dev/shm", f"{self.dir}/tmp"))):
+            subprocess.run(command, check=True, capture_output=True)
+        os.chdir(self.job["root"])
+        # No core files, no endless output; where memory is short, the mutant ends.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        pathlib.Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+    def apply(self):
+        change = self.job["mutant"]
+        path = pathlib.Path(self.job["root"], change["file"])
+        text = path.read_text(encoding="utf-8")
+        path.write_text(PRAGMAS + text[:change["start"]] + change["text"] + text[change["end"]:], encoding="utf-8")
+
+    def build(self, targets):
+        env = dict(os.environ, CCACHE_DISABLE="1")
+        return run_quietly(["ninja", "-C", self.job["build"], "-j1", *targets], limit=STEP_LIMIT, log=self.log, env=env)
+
+    def new_objects(self):
+        upper = pathlib.Path(self.dir, "upper")
+        return [str(p.relative_to(upper)) for p in upper.rglob("*.o")]
+
+    def is_same_code(self):
+        """Is every compiled object, without its debugging information, as it was?"""
+        objects = self.new_objects()
+        for name in objects:
+            codes = []
+            for place in (f"{self.dir}/old", f"{self.dir}/upper"):
+                out = os.path.join(self.dir, "code.o")
+                subprocess.run(["objcopy", "--strip-debug", os.path.join(place, name), out], check=True, capture_output=True)
+                codes.append(pathlib.Path(out).read_bytes())
+            if codes[0] != codes[1]:
+                return False
+        return bool(objects)
+
+    def run_test(self, test):
+        env = dict(os.environ, **test["environment"], TMPDIR=os.path.join(self.dir, "tmp"))
+        command = test["command"]
+        if test["preload"]:
+            env["LD_PRELOAD"] = test["preload"]
+        started = time.monotonic()
+        status, out = run_quietly(command, limit=test["limit"], log=self.log, env=env, cwd=test["directory"], start_new_session=True)
+        return {"test": test["name"], "status": status, "seconds": round(time.monotonic() - started, 2), "output": out}
+
+    @staticmethod
+    def is_failure(run):
+        return run["status"] not in (0, 77, "unbuilt")
+
+    def run_tests(self):
+        """Up to the first test that fails.  A busy machine disturbs scripts: they have to fail twice."""
+        runs, over = [], time.monotonic() + self.job["limit"]
+        for test in self.job["tests"]:
+            if time.monotonic() > over:
+                break
+            status, out = self.build(test["targets"])
+            if status != 0:
+                runs.append({"test": test["name"], "status": "unbuilt", "seconds": 0, "output": out})
+                continue
+            runs.append(self.run_test(test))
+            if self.is_failure(runs[-1]) and runs[-1]["status"] is not None and not test["is_program"]:
+                runs.append(self.run_test(test))
+            if self.is_failure(runs[-1]):
+                break
+        return runs
+
+    def try_mutant(self):
+        self.enter()
+        if self.job.get("mutant"):
+            self.apply()
+            if self.job["objects"]:
+                status, out = self.build(self.job["objects"])
+                if status != 0:
+                    return {"result": "invalid", "output": out}
+                if self.is_same_code():
+                    return {"result": "equivalent"}
+        return self.judge(self.run_tests())
+
+    def judge(self, runs):
+        built = [r for r in runs if r["status"] != "unbuilt"]
+        if runs and not built:
+            return {"result": "invalid", "output": runs[-1]["output"]}
+        if not runs:
+            return {"result": "untested"}
+        if self.is_failure(built[-1]):
+            return {"result": "killed", "runs": runs}
+        is_equivalent = self.job.get("mutant") and not self.job["objects"] and self.is_same_code()
+        return {"result": "equivalent" if is_equivalent else "survived", "runs": runs}
+
+
+    def answer(self):
+        """What a command prints; ctest and ninja write logs even if they are only asked."""
+        self.enter()
+        p = subprocess.run(self.job["question"], capture_output=True, text=True, check=True, timeout=STEP_LIMIT)
+        return {"result": "answered", "output": p.stdout}
+
+
+def main():
+    job = json.load(sys.stdin)
+    sandbox = Sandbox(job)
+    print(json.dumps(sandbox.answer() if "question" in job else sandbox.try_mutant()))
+
+
+main()

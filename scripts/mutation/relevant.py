@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""relevant.py - which tests belong to a source file: programs that contain its code, then scripts that run the tool.
+
+What a program contains comes from its symbol table, which names each source file that was linked; for a header, ninja
+knows the objects that include it.  A script's relation comes from the words of its name and text, and from FOLDERS.
+"""
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+# Scripts that test a folder as a whole, the fast ones first.
+FOLDERS = {
+    "src/analyze": "cli/report detectors/c cli/diff truth/run slices/judged",
+    "src/base": "cli/help outputs/files cli/faults cli/report memory/mem",
+    "src/collect": "cli/run cli/lanes cli/flight cli/signals slices/runs slices/order cli/recover",
+    "src/export": "export/files export/traces truth/export export/frames_viewers",
+    "src/fleet": "fleet/ask_examples truth/fleet truth/load fleet/load",
+    "src/frames": "frames/generate frames/run frames/live/decode truth/frames frames/live/quick frames/live/faults",
+    "src/inspect": "inspect/why_leftover inspect/why_threads inspect/why truth/why",
+    "src/memory": "memory/mem memory/mem_calls memory/mem_diff truth/memory",
+    "src/memory/calls": "memory/mem_calls truth/calls memory/mem_diff",
+    "src/memory/diff": "memory/mem_diff",
+    "src/memory/sim": "memory/sim_sim memory/sim_host memory/sim_cachegrind memory/sim_reference",
+    "src/memory/layout": "memory/layout-layout memory/layout-examples memory/layout-html",
+    "src/memory/types": "memory/fields memory/raw-types memory/layout-layout",
+    "src/memory/blame": "memory/fields memory/mem_calls memory/heap-types",
+    "src/memory/collect": "memory-rt/options memory-rt/control memory-rt/process",
+    "src/memory/compiler": "memory-rt/wrapper",
+    "src/otlp": "signals/otlp signals/traceparent",
+    "src/page": "view/html view/bundle",
+    "src/process": "cli/run slices/kinds slices/switches inspect/why_leftover attach/places cli/signals",
+    "src/query": "query/hostile query/tables query/pushed truth/query",
+    "src/serve": "live/serve live/guests live/live signals/metrics",
+    "src/ship": "fleet/ship truth/ship fleet/ship_nats",
+    "src/symbols": "symbols/stopped symbols/places inspect/why_leftover inspect/why_types inspect/why symbols/hostile",
+    "src/top": "live/top truth/live",
+    "src/trace": "cli/merge cli/filters cli/short cli/waits cli/ctf cli/compact truth/trace",
+    "src/view": "view/bundle view/html view/follow",
+    "runtime/memory": "memory-rt/counters memory-rt/counts memory-rt/control memory-rt/threads memory-rt/heap memory-rt/options memory-rt/process",
+    "include": "cpp/awaits cpp/existing cpp/together cli/run late/c",
+    "sdk/c": "cli/run late/c interop/foreign cli/lanes",
+}
+# What scripts use of a folder without naming it.
+LIBRARIES = {"runtime/": "runtime/memory/all", "sdk/c/": "sdk/c/all", "include/": "sdk/c/all"}
+IDENTIFIER = re.compile(r"[a-z]{3,}")
+COMMON = {"the", "src", "test", "tests", "file", "files", "read", "write", "json", "text", "time", "table", "data", "list", "main"}
+
+
+class CTest:
+    """One test as ctest would run it."""
+
+    def __init__(self, entry, build):
+        self.name = entry["name"]
+        self.command = entry.get("command", [])
+        self.properties = {p["name"]: p["value"] for p in entry["properties"]}
+        self.environment = dict(v.split("=", 1) for v in self.properties.get("ENVIRONMENT", []))
+        self.build = build
+        self.is_program = bool(self.command) and self.command[0].startswith(build + "/")
+
+    def files(self):
+        """Files of the build that the command or the environment names."""
+        words = [w for part in self.command + list(self.environment.values()) for w in re.split(r"[=;:, ]", part)]
+        return [os.path.relpath(w, self.build) for w in words if w.startswith(self.build + "/") and os.path.isfile(w)]
+
+    def script(self):
+        """The text of the script that the test runs."""
+        for word in self.command[1:]:
+            if word.endswith((".py", ".mjs")) and os.path.isfile(word):
+                return pathlib.Path(word).read_text(encoding="utf-8")
+        return ""
+
+    def can_run(self):
+        """Alone, without fixtures that other tests set up, and not for hours."""
+        return bool(self.command) and os.path.exists(self.command[0]) and not self.properties.get("FIXTURES_SETUP") and \
+            "full" not in self.properties.get("LABELS", []) and \
+            not self.name.startswith(("style/", "proof/", "distro/", "web/", "docs/"))
+
+
+def words_of(path):
+    return {w for w in IDENTIFIER.findall(path.lower()) if w not in COMMON}
+
+
+def linked_files(program):
+    """Names of the source files that a program was linked from."""
+    out = subprocess.run(["readelf", "-sW", program], capture_output=True, text=True, check=False).stdout
+    return {line.split()[-1] for line in out.splitlines() if " FILE " in line and not line.endswith(" ")}
+
+
+class Relevance:
+    """@ask runs a command on a copy of the tree, and returns what it prints."""
+
+    def __init__(self, root, build, costs, ask):
+        self.root, self.build, self.costs = root, build, costs
+        entries = json.loads(ask(["ctest", "--test-dir", build, "--show-only=json-v1"]))["tests"]
+        self.tests = {t.name: t for t in (CTest(e, build) for e in entries) if t.can_run()}
+        programs = sorted({t.command[0] for t in self.tests.values() if t.is_program})
+        with ThreadPoolExecutor(2) as pool:
+            self.linked = dict(zip(programs, pool.map(linked_files, programs)))
+        self.includers, self.compiled = self.read_dependencies(ask(["ninja", "-C", build, "-t", "deps"]))
+        self.scripts = {t.name: set(IDENTIFIER.findall(t.script().lower())) for t in self.tests.values() if not t.is_program}
+        self.sources = self.read_test_sources()
+
+    def read_dependencies(self, deps):
+        """({file: names of the sources whose objects include it}, {file: its objects})"""
+        includers, compiled, target = {}, {}, ""
+        for line in deps.splitlines():
+            if not line.startswith(" "):
+                target = line.split(":")[0]
+                continue
+            path = os.path.normpath(os.path.join(self.build, line.strip()))
+            if path.startswith(self.root + "/"):
+                name = os.path.relpath(path, self.root)
+                includers.setdefault(name, set()).add(os.path.basename(re.sub(r"\.o$", "", target)))
+                compiled.setdefault(name, set()).add(target)
+        return includers, compiled
+
+    def objects(self, path):
+        """Objects made of a source file; none for a header, which may be in hundreds."""
+        return sorted(self.compiled.get(path, ())) if path.endswith((".c", ".cpp")) else []
+
+    def read_test_sources(self):
+        """{name of a test's source: what it includes}"""
+        out = {}
+        for path in pathlib.Path(self.root, "tests").rglob("*.c*"):
+            if path.suffix in (".c", ".cpp"):
+                out[path.name] = set(re.findall(r'#include ["<]([^">]+)[">]', path.read_text(encoding="utf-8")))
+        return out
+
+    def cost(self, test):
+        """Seconds; where ctest has not measured it, a guess."""
+        return self.costs.get(test.name, 0.5 if test.is_program else 10.0)
+
+    def closeness(self, test, path):
+        """3: its source includes the file's header, 2: a header of the folder, 1: it contains the code."""
+        stem, folder = os.path.splitext(os.path.basename(path))[0], os.path.basename(os.path.dirname(path))
+        best = 1
+        for name in self.linked[test.command[0]]:
+            for header in self.sources.get(name, ()):
+                if os.path.splitext(os.path.basename(header))[0] == stem:
+                    return 3
+                if os.path.basename(os.path.dirname(header)) == folder:
+                    best = 2
+        return best
+
+    def programs_of(self, path, most):
+        names = self.includers.get(path, set())
+        found = [t for t in self.tests.values() if t.is_program and names & self.linked[t.command[0]]]
+        found.sort(key=lambda t: (-self.closeness(t, path), self.cost(t), t.name))
+        return found[:most]
+
+    def weight(self, word):
+        having = sum(word in text for text in self.scripts.values())
+        return math.log((1 + len(self.scripts)) / (1 + having)) if having else 0
+
+    def hints(self, path):
+        folder = os.path.dirname(path)
+        while folder:
+            if folder in FOLDERS:
+                return FOLDERS[folder].split()
+            folder = os.path.dirname(folder)
+        return []
+
+    def scripts_of(self, path, most):
+        """Of the folder's scripts those that share rare words with the file, then the others."""
+        words = {w: self.weight(w) for w in words_of(path)}
+        hints = self.hints(path)
+        scores = {}
+        for name, text in self.scripts.items():
+            score = sum(weight * (3 * (w in name) + (w in text)) for w, weight in words.items())
+            score += 4 - 0.3 * hints.index(name) if name in hints else 0
+            if score > 3:
+                scores[name] = score - self.cost(self.tests[name]) / 15
+        found = sorted(scores, key=lambda n: (-scores[n], n))[:most]
+        return [self.tests[n] for n in found]
+
+    def of_file(self, path, programs, scripts):
+        return self.programs_of(path, programs) + self.scripts_of(path, scripts)
+
+    def targets(self, test, path):
+        """What ninja has to build before the test runs."""
+        if test.is_program:
+            return [os.path.relpath(test.command[0], self.build)]
+        return sorted({*test.files(), *(t for start, t in LIBRARIES.items() if path.startswith(start))})

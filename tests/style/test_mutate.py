@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""test_mutate.py - scripts/mutate lists what tests do not notice, leaves the tree alone and continues where it stopped.
+
+With an argument N: N mutants of the real tree, of which at least 95 % have to be killed.
+"""
+import hashlib
+import pathlib
+
+from harness import *
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MUTATE = os.path.join(ROOT, "scripts", "mutate")
+SMALL = {
+    "CMakeLists.txt": """cmake_minimum_required(VERSION 3.20)
+project(small C)
+set(CMAKE_BUILD_TYPE RelWithDebInfo)
+enable_testing()
+add_library(small STATIC src/strong.c src/weak.c)
+target_include_directories(small PUBLIC src)
+foreach(name strong weak)
+	add_executable(test_${name} tests/test_${name}.c)
+	target_link_libraries(test_${name} small)
+	add_test(NAME unit/${name} COMMAND test_${name})
+endforeach()
+""",
+    "src/small.h": "int strong_sum(const int *values, int nr);\nint weak_limit(int value, int most);\n",
+    "src/strong.c": """#include "small.h"
+
+int strong_sum(const int *values, int nr)
+{
+	int sum = 0, i = 0;
+
+	while (i < nr) {
+		sum += values[i];
+		i++;
+	}
+	return sum - 0;
+}
+""",
+    "src/weak.c": """#include "small.h"
+
+int weak_limit(int value, int most)
+{
+	if (value > most)
+		return most;
+	return value;
+}
+""",
+    "tests/test_strong.c": """#include "small.h"
+
+int main(void)
+{
+	int values[] = { 1, 20, 300, 4000 };
+
+	return strong_sum(values, 3) != 321 || strong_sum(values, 0) != 0;
+}
+""",
+    # The planted hole: never asks for a value above the limit, nor for the limit.
+    "tests/test_weak.c": """#include "small.h"
+
+int main(void)
+{
+	return weak_limit(3, 10) != 3;
+}
+""",
+}
+
+
+def small_project(dir):
+    for name, text in SMALL.items():
+        path = pathlib.Path(dir, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for command in (["cmake", "-G", "Ninja", "-S", dir, "-B", dir + "/build"], ["cmake", "--build", dir + "/build"]):
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+
+
+def state_of(dir):
+    """The contents of every file."""
+    return {str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(pathlib.Path(dir).rglob("*")) if p.is_file()}
+
+
+def mutate(dir, *args):
+    os.makedirs(dir + "/tmp", exist_ok=True)
+    p = subprocess.run([MUTATE, *args], capture_output=True, text=True, check=False, timeout=300, env=dict(os.environ, TMPDIR=dir + "/tmp"))
+    if p.returncode == 77:
+        raise Skip(p.stdout.strip())
+    equal(os.listdir(dir + "/tmp"), [], "files left behind")
+    return p
+
+
+def rows_of(path):
+    rows = [json.loads(line) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+    return [r for r in rows if "name" in r]
+
+
+@test
+def survivors_are_those_that_a_weak_test_misses(dir):
+    tree, results = dir + "/tree", dir + "/results"
+    small_project(tree)
+    before = state_of(tree)
+    args = ["--root", tree, "--count", "1000", "--patience", "1", "--results", results]
+    p = mutate(dir, *args, "--at-least", "95")
+    equal(p.returncode, 1, f"status below 95 %: {p.stderr}")
+    equal(state_of(tree), before, "the tree")
+    rows = {(r["file"], r["line"], r["kind"]): r["result"] for r in rows_of(results)}
+    equal({r for (file, _, _), r in rows.items() if file == "src/strong.c"} - {"killed", "equivalent", "invalid"}, set(), "results of the strong test")
+    survived = [line for (file, line, _), r in rows.items() if r == "survived"]
+    equal(set(survived) <= {5, 6} and len(survived) >= 1, True, f"lines of survivors {survived}")
+    contains(p.stdout, f"src/weak.c:{survived[0]}: survived (")
+    contains(p.stdout, "\n\t+ ")
+
+    # Each result is known: nothing runs, and the answer is the same.
+    again = mutate(dir, *args)
+    equal((again.returncode, again.stderr, again.stdout), (0, "", p.stdout), "second call")
+
+
+@test
+def a_change_that_compiles_to_the_same_code_does_not_count(dir):
+    tree, results = dir + "/tree", dir + "/results"
+    small_project(tree)
+    p = mutate(dir, "--root", tree, "--files", "src/strong.c", "--kinds", "arithmetic", "--patience", "1", "--results", results)
+    equal(p.returncode, 0, f"status: {p.stderr}")
+    equal([(r["line"], r["after"]) for r in rows_of(results) if r["result"] == "equivalent"], [(11, "return sum + 0;")], "equivalent mutants")
+    contains(p.stdout, "2 mutants: 2 killed (100.0 %), 0 survived; not counted: 1 equivalent, 0 do not compile")
+
+
+@test
+def a_module_of_the_tree_has_its_mutants_killed(dir):
+    if not os.path.exists(ROOT + "/build/build.ninja"):
+        raise Skip("no build folder")
+    p = mutate(dir, "--files", "src/base/u64map.c", "--count", "4", "--scripts", "0", "--results", dir + "/results")
+    equal(p.returncode, 0, f"status: {p.stderr}{p.stdout}")
+    equal(len({r["name"] for r in rows_of(dir + "/results")}) >= 4, True, "mutants")
+
+
+def main_full(count):
+    """As a program, for hours: ./test.sh --full."""
+    results = os.environ.get("MUTATE_RESULTS") or tempfile.mkstemp()[1]
+    sys.exit(subprocess.run([MUTATE, "--count", count, "--jobs", str(os.cpu_count()), "--at-least", "95", "--results", results], check=False).returncode)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main_full(sys.argv[1])
+    main()
