@@ -264,6 +264,81 @@ static void impossible_regions_are_refused(void)
 	CHECK(crw_region_open(memory, size, &r) != NULL);
 }
 
+/* Each limit of the geometry: the limit itself is possible, one step beyond is not. */
+static void a_geometry_may_be_as_large_as_its_limits(void)
+{
+	static const struct {
+		struct crw_geometry g;
+		bool is_possible;
+	} cases[] = {
+		{ { 1, 1, CRW_CHUNKS_MIN, CRW_CHUNK_MIN, 0, 0, 0, 0 }, true },
+		{ { 0, 1, 4, 4096, 0, 0, 0, 0 }, false },
+		{ { 1, 0, 4, 4096, 0, 0, 0, 0 }, false },
+		{ { 1, 1, CRW_CHUNKS_MIN / 2, 4096, 0, 0, 0, 0 }, false },
+		{ { 1, 1, 4, CRW_CHUNK_MIN / 2, 0, 0, 0, 0 }, false },
+		{ { CRW_PROCESSES_MAX, CRW_SLOTS_MAX, CRW_CHUNKS_MAX, CRW_CHUNK_MAX, 0, 0, 0, 0 },
+		  true },
+		{ { CRW_PROCESSES_MAX + 1, 1, 4, 4096, 0, 0, 0, 0 }, false },
+		{ { 1, CRW_SLOTS_MAX + 1, 4, 4096, 0, 0, 0, 0 }, false },
+		{ { 1, 1, CRW_CHUNKS_MAX * 2, 4096, 0, 0, 0, 0 }, false },
+		{ { 1, 1, 4, CRW_CHUNK_MAX * 2, 0, 0, 0, 0 }, false },
+		{ { 1, 1, 6, 4096, 0, 0, 0, 0 }, false }, /* not a power of two */
+		{ { 1, 1, 4, 6144, 0, 0, 0, 0 }, false },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_EQ(crw_region_size(&cases[i].g) > 0, cases[i].is_possible);
+	/* The rings of the largest region are in its size. */
+	CHECK(crw_region_size(&cases[5].g) > (uint64_t)CRW_SLOTS_MAX << 36);
+}
+
+static void large_rings_leave_fewer_slots_but_not_too_few(void)
+{
+	CHECK_EQ(crw_slots_for(64, 65536), CRW_NR_SLOTS);
+	CHECK_EQ(crw_slots_for(128, 65536), CRW_NR_SLOTS); /* 4096 x 8 MiB: exactly the most */
+	CHECK_EQ(crw_slots_for(256, 65536), CRW_NR_SLOTS / 2);
+	CHECK_EQ(crw_slots_for(65536, 1u << 20), CRW_NR_SLOTS_LEAST);
+}
+
+static void a_slot_of_an_unknown_process_or_state_is_looked_at_safely(void)
+{
+	fresh();
+	slot->state = CRW_ENDED;
+	slot->process = 1;
+	slot->end_ns = 99;
+	memset(slot->name, 'n', sizeof(slot->name));
+	crw_slot_look(&region, 0, &view);
+	CHECK(view.state == CRW_ENDED && view.process == 1 && view.end_ns == 99);
+	CHECK_EQ(strlen(view.name), sizeof(slot->name));
+	slot->state = CRW_ENDED + 1;
+	slot->process = geometry.nr_processes;
+	crw_slot_look(&region, 0, &view);
+	CHECK(view.state == CRW_FREE && view.process == 0);
+}
+
+/* A thread that waits is woken when a quarter of its ring is free, not before. */
+static void a_waiting_thread_is_woken_when_there_is_room(void)
+{
+	fresh();
+	slot->waiting = 1;
+	slot->sealed = CHUNKS;
+	cursor.taken = 0;
+	crw_publish(&region, 0, &cursor);
+	CHECK(!slot->taken && !slot->room); /* nothing was taken */
+	slot->sealed = CHUNKS + 1;
+	cursor.taken = 1;
+	crw_publish(&region, 0, &cursor);
+	CHECK(slot->taken == 1 && !slot->room); /* the ring is full again */
+	cursor.taken = 2;
+	crw_publish(&region, 0, &cursor);
+	CHECK(slot->taken == 2 && slot->room == 1);
+	slot->waiting = 0;
+	cursor.taken = 3;
+	crw_publish(&region, 0, &cursor);
+	CHECK(slot->taken == 3 && slot->room == 1);
+}
+
 static uint64_t state = 88172645463325252u;
 
 static uint64_t random64(void)
@@ -379,6 +454,10 @@ int main(void)
 	RUN(units_of_an_earlier_round_are_not_filled);
 	RUN(the_open_chunk_of_a_running_thread_is_read_only_if_settled);
 	RUN(impossible_regions_are_refused);
+	RUN(a_geometry_may_be_as_large_as_its_limits);
+	RUN(large_rings_leave_fewer_slots_but_not_too_few);
+	RUN(a_slot_of_an_unknown_process_or_state_is_looked_at_safely);
+	RUN(a_waiting_thread_is_woken_when_there_is_room);
 	RUN(whatever_a_program_writes_the_consumer_goes_on);
 	free(memory);
 	return 0;
