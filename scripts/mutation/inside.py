@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""inside.py - try one mutant in namespaces of its own: an overlay over the tree, a process tree that ends with it.
+"""inside.py - try one mutant in a mount namespace: an overlay over the tree, and processes that end with it.
+
+Not in a process namespace as well: some tests look at other processes through perf, which does not translate numbers.
 
 Reads one job as JSON from standard input, and prints the result as JSON.
 """
+import ctypes
 import json
 import os
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -23,18 +27,28 @@ HARMLESS = ("pragmas unused-parameter unused-function unused-variable unused-but
 PRAGMAS = "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in HARMLESS.split()) + "#line 1\n"
 
 
-def run_quietly(command, **kwargs):
-    """(status, output); a status of None: the time was over."""
-    limit = kwargs.pop("limit")
-    with open(kwargs.pop("log"), "w+", encoding="utf-8", errors="replace") as log:
-        try:
-            p = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, timeout=limit, check=False, **kwargs)
-            status = p.returncode
-        except subprocess.TimeoutExpired:
-            status = None
-        log.seek(0, os.SEEK_END)
-        log.seek(max(0, log.tell() - 600))
-        return status, log.read()
+def end_of(path, size=4000):
+    with open(path, "rb") as f:
+        f.seek(max(0, os.fstat(f.fileno()).st_size - size))
+        return f.read().decode(errors="replace")
+
+
+def run_quietly(command, limit, log, **kwargs):
+    """(status, end of the output); a status of None: the time was over.  The first failed case of a script is enough."""
+    over = time.monotonic() + limit
+    with open(log, "wb") as out, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, **kwargs) as p:
+        while True:
+            try:
+                status = p.wait(0.2)
+                end_processes()
+                return status, end_of(log, 600)
+            except subprocess.TimeoutExpired:
+                has_failed = "\nnot ok - " in "\n" + end_of(log)
+            if has_failed or time.monotonic() > over:
+                p.kill()
+                p.wait()
+                end_processes()
+                return 1 if has_failed else None, end_of(log, 600)
 
 
 class Sandbox:
@@ -43,7 +57,7 @@ class Sandbox:
         self.log = os.path.join(self.dir, "log")
 
     def enter(self):
-        """Mount; from here on the tree is a copy, /dev/shm is empty, and /proc shows our processes."""
+        """Mount; from here on the tree is a copy, and /dev/shm is empty."""
         for name in ("upper", "work", "tmp", "old"):
             os.makedirs(os.path.join(self.dir, name), exist_ok=True)
         options = f"lowerdir={self.job['root']},upperdir={self.dir}/upper,workdir={self.dir}/work"
@@ -51,7 +65,6 @@ class Sandbox:
             options += ",userxattr"
         for command in (["mount", "--bind", self.job["root"], f"{self.dir}/old"],
                         ["mount", "-t", "overlay", "overlay", "-o", options, self.job["root"]],
-                        ["mount", "-t", "proc", "proc", "/proc"],
                         *(["mount", "-t", "tmpfs", "-o", "size=2g", "tmpfs", at] for at in ("/dev/shm", f"{self.dir}/tmp"))):
             subprocess.run(command, check=True, capture_output=True)
         os.chdir(self.job["root"])
@@ -87,7 +100,7 @@ class Sandbox:
         return bool(objects)
 
     def run_test(self, test):
-        env = dict(os.environ, **test["environment"], TMPDIR=os.path.join(self.dir, "tmp"))
+        env = dict(os.environ, **test["environment"], TMPDIR=os.path.join(self.dir, "tmp"), PYTHONUNBUFFERED="1")
         command = test["command"]
         if test["preload"]:
             env["LD_PRELOAD"] = test["preload"]
@@ -147,10 +160,35 @@ class Sandbox:
         return {"result": "answered", "output": p.stdout}
 
 
+def adopt_processes():
+    """Become the parent of every orphan below, and end when our own parent does."""
+    PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+
+
+def end_processes():
+    """Kill all children; theirs become ours, until there are none."""
+    me = os.getpid()
+    while True:
+        left = pathlib.Path(f"/proc/{me}/task/{me}/children").read_text(encoding="ascii").split()
+        if not left:
+            return
+        for pid in map(int, left):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
 def main():
+    adopt_processes()
     job = json.load(sys.stdin)
     sandbox = Sandbox(job)
-    print(json.dumps(sandbox.answer() if "question" in job else sandbox.try_mutant()))
+    try:
+        print(json.dumps(sandbox.answer() if "question" in job else sandbox.try_mutant()))
+    finally:
+        end_processes()
 
 
 main()

@@ -173,9 +173,9 @@ class Relevance:
             score = sum(weight * (3 * (w in name) + (w in text)) for w, weight in words.items())
             score += 4 - 0.3 * hints.index(name) if name in hints else 0
             if score > 3:
-                scores[name] = score - self.cost(self.tests[name]) / 15
-        found = sorted(scores, key=lambda n: (-scores[n], n))[:most]
-        return [self.tests[n] for n in found]
+                scores[name] = score - self.cost(self.tests[name]) / 10
+        found = [self.tests[n] for n in sorted(scores, key=lambda n: (-scores[n], n))[:most]]
+        return sorted(found, key=self.cost)
 
     def of_file(self, path, programs, scripts):
         return self.programs_of(path, programs) + self.scripts_of(path, scripts)
