@@ -243,6 +243,7 @@ static void finding_join(struct findings *f, struct group *g, const struct group
 	sum.confidence = g->confidence > from->confidence ? g->confidence : from->confidence;
 	sum.oldest_ns = g->oldest_ns > from->oldest_ns ? g->oldest_ns : from->oldest_ns;
 	sum.large = g->large + from->large;
+	sum.needs = g->needs | from->needs;
 	*g = sum;
 }
 

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* test_findings.c - findings are grouped, counted, merged, doubted and sorted; what a wait is for.
+ */
+#include "analyze/detector.h"
+#include "check.h"
+
+#define MS MODEL_MS
+
+static struct finding finding_at(uint32_t place, enum confidence confidence, uint64_t size_ns)
+{
+	return (struct finding){ .detector = detectors[0],
+				 .confidence = confidence,
+				 .place = place,
+				 .size_ns = size_ns,
+				 .shown_ns = size_ns };
+}
+
+static struct group *found(struct findings *f, const struct finding *one)
+{
+	bool is_example;
+
+	return findings_add(f, one, &is_example);
+}
+
+static void a_group_counts_and_keeps_the_extremes(void)
+{
+	struct finding one = finding_at(1, CONFIDENCE_SUSPECT, 49 * MS);
+	struct findings f = { 0 };
+	struct group *g;
+
+	found(&f, &one);
+	one = finding_at(1, CONFIDENCE_STRONG, 50 * MS); /* large: from 50 ms on */
+	found(&f, &one);
+	one = finding_at(1, CONFIDENCE_INFO, 70 * MS);
+	one.needs = NEED_WAKES;
+	g = found(&f, &one);
+	one = finding_at(1, CONFIDENCE_INFO, 1 * MS);
+	one.needs = NEED_LIVES;
+	CHECK(found(&f, &one) == g);
+	CHECK_EQ(f.nr, 1);
+	CHECK_EQ(g->count, 4);
+	CHECK_EQ(g->large, 2);
+	CHECK_EQ(g->oldest_ns, 70 * MS);
+	CHECK_EQ(g->confidence, CONFIDENCE_STRONG);
+	CHECK_EQ(g->by_confidence[CONFIDENCE_INFO], 2);
+	CHECK_EQ(g->by_confidence[CONFIDENCE_SUSPECT], 1);
+	CHECK_EQ(g->by_confidence[CONFIDENCE_STRONG], 1);
+	CHECK_EQ(g->needs, NEED_WAKES | NEED_LIVES);
+	CHECK_EQ(g->finding.size_ns, 50 * MS); /* the most certain one is the example */
+	findings_release(&f);
+}
+
+static void the_example_is_certain_then_undoubted_then_old(void)
+{
+	struct finding one = finding_at(1, CONFIDENCE_STRONG, 9 * MS);
+	struct findings f = { 0 };
+	bool is_example;
+
+	one.doubt = "events are missing";
+	findings_add(&f, &one, &is_example);
+	CHECK(is_example);
+	one = finding_at(1, CONFIDENCE_SUSPECT, 99 * MS);
+	findings_add(&f, &one, &is_example);
+	CHECK(!is_example);
+	one = finding_at(1, CONFIDENCE_STRONG, 5 * MS);
+	findings_add(&f, &one, &is_example);
+	CHECK(is_example); /* smaller, and without a doubt */
+	findings_add(&f, &one, &is_example);
+	CHECK(!is_example); /* the first of equals stays */
+	one.size_ns++;
+	findings_add(&f, &one, &is_example);
+	CHECK(is_example);
+	one.doubt = "again";
+	one.size_ns = 90 * MS;
+	findings_add(&f, &one, &is_example);
+	CHECK(!is_example);
+	findings_release(&f);
+}
+
+static void groups_beyond_the_limit_are_counted(void)
+{
+	struct findings f = { 0 };
+	struct finding one;
+	uint32_t i;
+
+	for (i = 0; i < FINDING_GROUPS; i++) {
+		one = finding_at(i, CONFIDENCE_INFO, MS);
+		CHECK(found(&f, &one) != NULL);
+	}
+	one = finding_at(FINDING_GROUPS, CONFIDENCE_PROVEN, MS);
+	CHECK(!found(&f, &one) && !found(&f, &one));
+	CHECK_EQ(f.beyond, 2);
+	one = finding_at(7, CONFIDENCE_INFO, MS);
+	CHECK_EQ(found(&f, &one)->count, 2);
+	CHECK_EQ(f.nr, FINDING_GROUPS);
+	findings_release(&f);
+}
+
+/* Places 1 and 2 become one: two names of the same line. */
+static void groups_of_one_place_are_merged_with_all_their_needs(void)
+{
+	static const uint32_t into[] = { 0, 1, 1, 2 };
+	struct finding one = finding_at(1, CONFIDENCE_STRONG, 60 * MS);
+	struct findings f = { 0 }, copy;
+
+	found(&f, &one);
+	one = finding_at(2, CONFIDENCE_SUSPECT, 80 * MS);
+	one.needs = NEED_TRANSITIONS;
+	found(&f, &one);
+	one = finding_at(3, CONFIDENCE_STRONG, MS);
+	found(&f, &one);
+	CHECK_EQ(findings_copy(&copy, &f), 0);
+	CHECK_EQ(findings_move(&f, into), 0);
+	CHECK_EQ(f.nr, 2);
+	CHECK_EQ(f.groups[0].count, 2);
+	CHECK_EQ(f.groups[0].large, 2);
+	CHECK_EQ(f.groups[0].oldest_ns, 80 * MS);
+	CHECK_EQ(f.groups[0].confidence, CONFIDENCE_STRONG);
+	CHECK_EQ(f.groups[0].by_confidence[CONFIDENCE_SUSPECT], 1);
+	CHECK_EQ(f.groups[0].by_confidence[CONFIDENCE_STRONG], 1);
+	CHECK_EQ(f.groups[0].needs, NEED_TRANSITIONS);
+	CHECK_EQ(f.groups[0].finding.size_ns, 60 * MS);
+	CHECK_EQ(f.groups[1].place, 2);
+	CHECK_EQ(f.groups[1].finding.place, 2);
+	/* The copy is independent, and knows its groups. */
+	CHECK_EQ(copy.nr, 3);
+	one = finding_at(2, CONFIDENCE_INFO, MS);
+	CHECK(found(&copy, &one) == &copy.groups[1] && copy.groups[1].count == 2);
+	findings_release(&copy);
+	findings_release(&f);
+}
+
+static void only_findings_that_need_missing_events_are_doubted(void)
+{
+	struct finding one = finding_at(1, CONFIDENCE_PROVEN, MS);
+	struct findings f = { 0 };
+
+	found(&f, &one);
+	one = finding_at(2, CONFIDENCE_PROVEN, MS);
+	one.needs = NEED_WAKES;
+	found(&f, &one);
+	one = finding_at(2, CONFIDENCE_INFO, MS);
+	found(&f, &one);
+	findings_doubt(&f, "wakes were lost");
+	CHECK_EQ(f.groups[0].confidence, CONFIDENCE_PROVEN);
+	CHECK(!f.groups[0].finding.doubt);
+	CHECK_EQ(f.groups[1].confidence, CONFIDENCE_SUSPECT);
+	CHECK_EQ(f.groups[1].finding.confidence, CONFIDENCE_SUSPECT);
+	CHECK_STR(f.groups[1].finding.doubt, "wakes were lost");
+	CHECK_EQ(f.groups[1].by_confidence[CONFIDENCE_SUSPECT], 1);
+	CHECK_EQ(f.groups[1].by_confidence[CONFIDENCE_PROVEN], 0);
+	CHECK_EQ(f.groups[1].by_confidence[CONFIDENCE_INFO], 1);
+	/* A second reason does not replace the first. */
+	findings_doubt(&f, "more was lost");
+	CHECK_STR(f.groups[1].finding.doubt, "wakes were lost");
+	findings_release(&f);
+}
+
+static void certain_findings_come_first_then_frequent_ones(void)
+{
+	struct finding one = finding_at(1, CONFIDENCE_SUSPECT, MS);
+	struct findings f = { 0 };
+
+	found(&f, &one);
+	one = finding_at(2, CONFIDENCE_STRONG, MS);
+	found(&f, &one);
+	one = finding_at(3, CONFIDENCE_STRONG, MS);
+	found(&f, &one);
+	found(&f, &one);
+	one = finding_at(4, CONFIDENCE_STRONG, 2 * MS);
+	found(&f, &one);
+	one = finding_at(5, CONFIDENCE_STRONG, MS);
+	one.detector = detectors[1];
+	found(&f, &one);
+	findings_sort(&f);
+	CHECK_EQ(f.groups[0].place, 3);
+	CHECK_EQ(f.groups[1].place, 4);
+	CHECK_EQ(f.groups[2].place, 2);
+	CHECK_EQ(f.groups[3].place, 5);
+	CHECK_EQ(f.groups[4].place, 1);
+	findings_release(&f);
+}
+
+static void a_finding_keeps_its_first_lines_of_evidence(void)
+{
+	struct finding one = finding_at(1, CONFIDENCE_INFO, MS);
+	unsigned i;
+
+	for (i = 0; i < FINDING_EVIDENCE + 3; i++)
+		finding_add_evidence(&one, "line %u", i);
+	CHECK_EQ(one.nr_evidence, FINDING_EVIDENCE);
+	CHECK_STR(one.evidence[0].text, "line 0");
+	CHECK_STR(one.evidence[FINDING_EVIDENCE - 1].text, "line 7");
+}
+
+static void a_wait_is_named_by_its_reason_and_resource(void)
+{
+	static const struct {
+		uint8_t reason;
+		bool has_resource;
+		uint64_t resource;
+		const char *text;
+	} cases[] = {
+		{ TRACE_REASON_UNKNOWN, false, 0, "resource" },
+		{ TRACE_REASON_IO_READ, true, 7, "descriptor 7" },
+		{ TRACE_REASON_CONNECT, true, 65535, "descriptor 65535" },
+		{ TRACE_REASON_TIMER, false, 0, "timer" },
+		{ TRACE_REASON_MUTEX, true, 65536, "mutex 0x10000" },
+		{ TRACE_REASON_MUTEX, false, 1, "mutex" },
+	};
+	char text[EVIDENCE_WHAT];
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct coro co = { .reason = cases[i].reason,
+				   .has_resource = cases[i].has_resource,
+				   .resource = cases[i].resource };
+
+		CHECK_STR(evidence_what(&co, text), cases[i].text);
+	}
+}
+
+static void confidences_have_names(void)
+{
+	int i;
+
+	for (i = 0; i < NR_CONFIDENCES; i++)
+		CHECK_EQ(confidence_from_name(confidence_name((enum confidence)i)), i);
+	CHECK_EQ(confidence_from_name("certain"), -1);
+}
+
+int main(void)
+{
+	RUN(a_group_counts_and_keeps_the_extremes);
+	RUN(the_example_is_certain_then_undoubted_then_old);
+	RUN(groups_beyond_the_limit_are_counted);
+	RUN(groups_of_one_place_are_merged_with_all_their_needs);
+	RUN(only_findings_that_need_missing_events_are_doubted);
+	RUN(certain_findings_come_first_then_frequent_ones);
+	RUN(a_finding_keeps_its_first_lines_of_evidence);
+	RUN(a_wait_is_named_by_its_reason_and_resource);
+	RUN(confidences_have_names);
+	return 0;
+}
