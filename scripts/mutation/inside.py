@@ -55,9 +55,12 @@ class Sandbox:
     def __init__(self, job):
         self.job, self.dir = job, job["dir"]
         self.log = os.path.join(self.dir, "log")
+        # Some tests want short paths: /tmp, unless that hides something.
+        is_hiding = any(path.startswith("/tmp/") for path in (self.dir, job["root"], job["build"]))
+        self.temporary = os.path.join(self.dir, "tmp") if is_hiding else "/tmp"
 
     def enter(self):
-        """Mount; from here on the tree is a copy, and /dev/shm is empty."""
+        """Mount; from here on the tree is a copy, and /dev/shm and the temporary folder are empty."""
         for name in ("upper", "work", "tmp", "old"):
             os.makedirs(os.path.join(self.dir, name), exist_ok=True)
         options = f"lowerdir={self.job['root']},upperdir={self.dir}/upper,workdir={self.dir}/work"
@@ -65,7 +68,7 @@ class Sandbox:
             options += ",userxattr"
         for command in (["mount", "--bind", self.job["root"], f"{self.dir}/old"],
                         ["mount", "-t", "overlay", "overlay", "-o", options, self.job["root"]],
-                        *(["mount", "-t", "tmpfs", "-o", "size=2g", "tmpfs", at] for at in ("/dev/shm", f"{self.dir}/tmp"))):
+                        *(["mount", "-t", "tmpfs", "-o", "size=2g", "tmpfs", at] for at in ("/dev/shm", self.temporary))):
             subprocess.run(command, check=True, capture_output=True)
         os.chdir(self.job["root"])
         # No core files, no endless output; where memory is short, the mutant ends.
@@ -100,7 +103,7 @@ class Sandbox:
         return bool(objects)
 
     def run_test(self, test):
-        env = dict(os.environ, **test["environment"], TMPDIR=os.path.join(self.dir, "tmp"), PYTHONUNBUFFERED="1")
+        env = dict(os.environ, **test["environment"], TMPDIR=self.temporary, PYTHONUNBUFFERED="1")
         command = test["command"]
         if test["preload"]:
             env["LD_PRELOAD"] = test["preload"]

@@ -466,6 +466,30 @@ static void more_program_headers_than_16_bits_are_counted_in_a_section(void)
 	image_close(&image);
 }
 
+/* A segment of more than two megabytes is visited in pieces, each at its address. */
+static void a_large_segment_comes_in_pieces(void)
+{
+	enum { PIECES_PAGES = 600 };
+	static struct {
+		struct made_core c;
+		char more[PIECES_PAGES][4096];
+	} big;
+	struct process_image image;
+	struct seen seen = { 0 };
+
+	made_fill(&big.c);
+	big.c.p[1].p_offset = sizeof(big.c);
+	big.c.p[1].p_filesz = big.c.p[1].p_memsz = sizeof(big.more);
+	memcpy(big.more[0], &(uint64_t){ PATTERN + 3 }, 8);
+	memcpy(big.more[PIECES_PAGES - 1], &(uint64_t){ PATTERN + 4 }, 8);
+	CHECK_EQ(made_open(&big.c, sizeof(big), &image), 0);
+	CHECK_EQ(image_visit(&image, seen_visit, &seen), 0);
+	CHECK(seen.marks[3] == 1 && seen.marks[4] == 1);
+	CHECK_EQ(seen.bytes, sizeof(big.more) + PAGE);
+	CHECK_EQ(seen.last, 0x20000 + sizeof(big.more));
+	image_close(&image);
+}
+
 static void damaged_cores_have_clear_errors(void)
 {
 	struct process_image image;
@@ -528,6 +552,7 @@ int main(void)
 	atexit(folder_remove);
 	memory_map();
 	RUN(more_program_headers_than_16_bits_are_counted_in_a_section);
+	RUN(a_large_segment_comes_in_pieces);
 	RUN(damaged_cores_have_clear_errors);
 	RUN(segments_that_overlap_or_wrap_are_left_out);
 	RUN(cores_of_the_kernel_are_read);

@@ -228,6 +228,28 @@ static void a_saved_state_goes_on_where_it_was(void)
 	bytes_release(&again);
 }
 
+/* Times of a clock that has run for centuries: every byte of the saved numbers counts. */
+static void large_numbers_are_saved_whole(void)
+{
+	struct wait_pairs p, q;
+	struct heard h = { .nr = 0 };
+	struct bytes saved = { 0 };
+
+	wait_pairs_init(&p);
+	wait_pairs_init(&q);
+	p.gap_ts = UINT64_C(0xfedcba9876543210);
+	pass(&p, &h, TRACE_SUSPEND, UINT64_C(0xf123456789abcdef), UINT64_MAX - 1);
+	CHECK_EQ(wait_pairs_save(&p, &saved), 0);
+	CHECK_EQ(wait_pairs_load(&q, saved.data, saved.size), 0);
+	CHECK(q.gap_ts == p.gap_ts);
+	pass(&q, &h, TRACE_RESUME, UINT64_C(0xf123456789abcdef), UINT64_MAX);
+	CHECK_EQ(h.nr, 1);
+	CHECK(h.pairs[0].ts == UINT64_MAX - 1 && h.pairs[0].end_ts == UINT64_MAX);
+	wait_pairs_release(&p);
+	wait_pairs_release(&q);
+	bytes_release(&saved);
+}
+
 static void corrupt_bytes_are_refused(void)
 {
 	struct heard h = { .nr = 0 };
@@ -268,6 +290,7 @@ int main(void)
 	RUN(coroutines_with_one_id_on_two_stations_are_two);
 	RUN(a_wait_that_a_gap_may_have_ended_is_lost);
 	RUN(a_saved_state_goes_on_where_it_was);
+	RUN(large_numbers_are_saved_whole);
 	RUN(corrupt_bytes_are_refused);
 	return 0;
 }
