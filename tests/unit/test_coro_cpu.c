@@ -167,12 +167,67 @@ static void many_slices_wait_for_their_switches(void)
 	coro_cpu_close(&c);
 }
 
+static void the_answer_is_a_list_with_what_it_omits(void)
+{
+	struct json_writer w;
+	struct coro_cpu c = { .is_on = false };
+
+	jw_init_buffer(&w);
+	jw_object_begin(&w);
+	coro_cpu_put(&c, &w);
+	jw_object_end(&w);
+	CHECK_STR(jw_text(&w, NULL), "{\"cpu\":null}");
+	CHECK_EQ(jw_release(&w), 0);
+
+	coro_cpu_open(&c);
+	add_event(&c, 10 * US, 1, 7, TRACE_RESUME);
+	add_event(&c, 50 * US, 1, 7, TRACE_SUSPEND);
+	add_event(&c, 60 * US, 2, 7, TRACE_RESUME); /* no slice of it has ended */
+	coro_cpu_settle(&c, 70 * US);
+	jw_init_buffer(&w);
+	jw_object_begin(&w);
+	coro_cpu_put(&c, &w);
+	jw_object_end(&w);
+	CHECK_STR(jw_text(&w, NULL), "{\"cpu\":[[1,1,40000,0,0]],\"cpu_omitted\":0}");
+	CHECK_EQ(jw_release(&w), 0);
+	coro_cpu_close(&c);
+}
+
+/* More coroutines than are told: those with the most time are, and the others are counted. */
+static void the_busiest_coroutines_are_told(void)
+{
+	const uint64_t nr = CORO_CPU_TOLD + 3;
+	struct json_writer w;
+	struct coro_cpu c;
+	const char *text;
+	uint64_t i, ts = US;
+
+	coro_cpu_open(&c);
+	for (i = 1; i <= nr; i++) {
+		add_event(&c, ts, i, 7, TRACE_RESUME);
+		add_event(&c, ts + i, i, 7, TRACE_SUSPEND);
+		coro_cpu_settle(&c, ts + i + 1);
+		ts += nr + 2;
+	}
+	jw_init_buffer(&w);
+	jw_object_begin(&w);
+	coro_cpu_put(&c, &w);
+	jw_object_end(&w);
+	text = jw_text(&w, NULL);
+	CHECK(strstr(text, "\"cpu\":[[8195,1,8195,0,0],[8194,1,8194,0,0],"));
+	CHECK(strstr(text, ",[4,1,4,0,0]],\"cpu_omitted\":3}"));
+	CHECK_EQ(jw_release(&w), 0);
+	coro_cpu_close(&c);
+}
+
 int main(void)
 {
-	a_slice_waits_for_its_switches();
-	what_is_not_known_is_not_measured();
-	ended_coroutines_leave_their_rows();
-	nested_slices_have_the_waits_that_a_full_search_finds();
-	many_slices_wait_for_their_switches();
+	RUN(a_slice_waits_for_its_switches);
+	RUN(what_is_not_known_is_not_measured);
+	RUN(ended_coroutines_leave_their_rows);
+	RUN(nested_slices_have_the_waits_that_a_full_search_finds);
+	RUN(many_slices_wait_for_their_switches);
+	RUN(the_answer_is_a_list_with_what_it_omits);
+	RUN(the_busiest_coroutines_are_told);
 	return 0;
 }
