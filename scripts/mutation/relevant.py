@@ -149,7 +149,8 @@ class Relevance:
     def programs_of(self, path, most):
         names = self.includers.get(path, set())
         found = [t for t in self.tests.values() if t.is_program and names & self.linked[t.command[0]]]
-        found.sort(key=lambda t: (-self.closeness(t, path), self.cost(t), t.name))
+        words = words_of(os.path.splitext(os.path.basename(path))[0])
+        found.sort(key=lambda t: (-self.closeness(t, path), -len(words & words_of(t.name)), self.cost(t), t.name))
         return found[:most]
 
     def weight(self, word):

@@ -10,12 +10,14 @@ KINDS = ("condition", "bound", "order", "unit", "cleanup", "return", "statement"
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*', re.S | re.M)
 # scripts/check-barriers and tests/style/test_barriers.py mutate ordered accesses.
 ORDERED = re.compile(r"_relaxed|_acquire|_release\(|_acq_rel|_seq_cst|__atomic|memory_order|fence|static_assert|_Static_assert|\bassert\(")
+# Only a failing allocation gets there; the tests of faults make them fail, one by one.
+NO_MEMORY = re.compile(r"ENOMEM|no_memory|no memory")
 LITERAL = re.compile(r"(?<![\w.])(\d+)([uUlL]*)(?![\w.])")
 CALL = re.compile(r"^[a-z_]\w*(?:(?:->|\.)\w+)*\(.*\);$")
 ASSIGNMENT = re.compile(r"^(\*?[A-Za-z_][\w.]*(?:->[\w.]+|\[[^\]]*\]|\.\w+)*) (?:[-+*/|&^%]|<<|>>)?= .*;$")
 STEP = re.compile(r"^(\S+)(?:\+\+|--);$")
 CLEANUP = re.compile(r"^(?:\w+_)?(?:free|close|fclose|closedir|flush|fflush|fsync|fdatasync|rename|unlock|unlink|munmap|release|destroy|reset|end|"
-                     r"remove|drop|discard|stop|join)(?:_\w+)?\(.*\);$")
+                     r"remove|drop|discard|stop|join|decref)(?:_\w+)?\(.*\);$")
 KEYWORDS = re.compile(r"^(?:return|break|continue|goto|case|default|else|if|for|while|do|switch|typedef|using|template)\b")
 UNITS = {"1000": ("1024", "1000000"), "1024": ("1000",), "1000000": ("1000", "1000000000"), "1000000000": ("1000000",), "60": ("100",), "3600": ("60",)}
 SWAPS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&"}
@@ -197,7 +199,7 @@ def of_file(path, text):
     lines = body_lines(code, path.endswith((".hpp", ".cpp")))
     out = []
     for i, (number, offset, line) in enumerate(lines):
-        if ORDERED.search(line):
+        if ORDERED.search(line) or NO_MEMORY.search(text[offset:offset + len(line)]):
             continue
         found = []
         for kind, start, end, new in of_line(lines, i):
