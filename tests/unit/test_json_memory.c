@@ -90,6 +90,17 @@ static void a_line_of_another_tool_is_not_garbage(void)
 	fail_each_allocation(2);
 }
 
+/* jansson aborts if it cannot store the digit before the end of a number. */
+static void numbers_of_every_length_are_survived(void)
+{
+	write_file(path, "{\"ts\":5,\"tid\":1,\"probe_id\":1,\"addr\":1,\"seq\":2,"
+			 "\"is_active\":true,\"a\":12345678901234,\"b\":123456789012345,"
+			 "\"c\":1234567890123456,\"d\":12345678901234567,"
+			 "\"e\":0.123456789012345678901234567890123456789012345}\n");
+	unlink(meta);
+	fail_each_allocation(1);
+}
+
 static void a_line_of_the_sidecar_is_not_garbage(void)
 {
 	write_file(path, "");
@@ -121,6 +132,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/trace.jsonl", dir);
 	snprintf(meta, sizeof(meta), "%s.meta", path);
 	RUN(a_line_of_another_tool_is_not_garbage);
+	RUN(numbers_of_every_length_are_survived);
 	RUN(a_line_of_the_sidecar_is_not_garbage);
 	RUN(bad_json_is_still_bad_json);
 	unlink(path);
