@@ -268,7 +268,7 @@ static int check_trace(const struct mem_check_options *q)
 		puts(sound ? "sound" : "not sound");
 	mem_check_release(&c);
 	mem_reader_close(r);
-	return sound && fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
+	return sound ? EXIT_OK : EXIT_FAILED; /* main() reports output that cannot be written */
 }
 
 static int run_mem_check(int argc, char **argv)

@@ -15,6 +15,7 @@
 #include "mem_type_files.h"
 #include "memory/calls/call_watch.h"
 #include "page/page.h"
+#include "base/io.h"
 
 #define MEM_HTML_TOP_MAX 200u /* rows per table */
 
@@ -95,7 +96,7 @@ static int mem_html_write(const struct mem_sim_result *result, const char *path,
 	FILE *memory = open_memstream(&json, &size);
 	int rc = memory ? mem_sim_print(result, memory, true) : -ENOMEM;
 
-	if (memory && fclose(memory) != 0)
+	if (memory && io_end_memory(memory, &json) < 0)
 		rc = -ENOMEM;
 	if (rc < 0)
 		err_set(err, rc, "no memory for the page");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "base/monotonic.h"
 #include "base/output_file.h"
 #include "base/text.h"
@@ -38,8 +39,11 @@ struct otlp_export {
 
 static void otlp_export_label(char **label, const char *text)
 {
-	if (!*label && text)
-		*label = strdup(text);
+	if (*label || !text)
+		return;
+	*label = strdup(text);
+	if (!*label)
+		memory_shortage_note();
 }
 
 static void otlp_export_describe(struct otlp_export *x, const struct trace_item *item)

@@ -43,6 +43,7 @@ static int schema_json(const struct export_job *job, const char *name, const cha
 	struct json_writer w;
 	struct sql sql;
 	size_t i;
+	int rc = 0, end;
 
 	jw_init_file(&w, json_file_stream(stdout));
 	jw_object_begin(&w);
@@ -52,14 +53,17 @@ static int schema_json(const struct export_job *job, const char *name, const cha
 		if (!schema_is_wanted(i, name))
 			continue;
 		if (sql_begin(&sql))
-			tables_put_schema(sql.out, dialects[i].dialect, table, job->options.full);
+			rc |= tables_put_schema(sql.out, dialects[i].dialect, table,
+						job->options.full);
 		text = sql_end(&sql);
-		jw_field_string(&w, dialects[i].name, text);
+		rc = rc || !text ? -ENOMEM : 0;
+		jw_field_string(&w, dialects[i].name, text ? text : "");
 		free(text);
 	}
 	jw_object_end(&w);
 	jw_newline(&w);
-	return jw_release(&w);
+	end = jw_release(&w);
+	return rc ? rc : end;
 }
 
 static int schema_text(const struct export_job *job, const char *name, const char *table)
@@ -71,7 +75,8 @@ static int schema_text(const struct export_job *job, const char *name, const cha
 			continue;
 		if (!name)
 			printf("%s-- %s\n", i ? "\n" : "", dialects[i].name);
-		tables_put_schema(stdout, dialects[i].dialect, table, job->options.full);
+		if (tables_put_schema(stdout, dialects[i].dialect, table, job->options.full) < 0)
+			return -ENOMEM;
 	}
 	errno = 0;
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : errno ? -errno : -EIO;

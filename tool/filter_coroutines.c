@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "trace/schema.h"
 #include "trace_foreach.h"
+#include "base/io.h"
 
 struct filter_choosing {
 	struct filter_coroutines *to;
@@ -73,7 +74,7 @@ static char *filter_describe(const struct filter_coroutines *c, const struct tra
 		filter_put_kinds(out, f->kinds);
 	}
 	fputs(".", out);
-	return fclose(out) == 0 ? text : NULL;
+	return io_end_memory(out, &text) < 0 ? NULL : text;
 }
 
 static int filter_choose_read(struct filter_choosing *c, struct err *err)

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory_shortage.h"
 #include "cmd.h"
 #include "end_signal.h"
 #include "json_file.h"
@@ -47,6 +48,10 @@ static void guard_run_apart(const struct command *cmd, int argc, char **argv,
 		setvbuf(stdout, output, _IOFBF, OUTPUT_BYTES);
 	module_set_watch(watch);
 	status = json_file_finish(cmd->run(argc, argv));
+	if (status == EXIT_OK && memory_shortage_noted()) {
+		message_print(NULL, "memory ran out: the output is not complete");
+		status = EXIT_FAILED;
+	}
 	fflush(stdout);
 	exit(status);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory_shortage.h"
 #include "base/nearest_word.h"
 #include "cmd.h"
 #include "json_file.h"
@@ -66,11 +67,21 @@ static void fill_standard_files(void)
 		close(fd);
 }
 
+/* What memory did not suffice for is missing from the output: that is no success. */
+static int finish_memory(int status)
+{
+	if (status != EXIT_OK || !memory_shortage_noted())
+		return status;
+	message_print(NULL, "memory ran out: the output is not complete");
+	return EXIT_FAILED;
+}
+
 /* Text that did not arrive turns success into failure, unless its reader did not want more. */
 static int finish_output(int status)
 {
 	const char *reason;
 
+	status = finish_memory(status);
 	if (stdout_was_closed)
 		return status;
 	errno = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mem_layout_advice.c - what was tried for a type and what is advised, as text. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,8 @@ void mem_layout_print_shape(struct printer *p, const struct shape *shape, uint32
 {
 	char *text = shape_text(shape, line), *rest = text, *one;
 
+	if (!text)
+		print_failed(p, -ENOMEM);
 	while (rest && (one = strsep(&rest, "\n"))) {
 		for (; *one == '\t'; one++)
 			print_text(p, "\t");

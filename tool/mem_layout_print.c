@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mem_layout_print.c - the result of a layout study, as text or as one JSON object. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -128,6 +129,8 @@ static void layout_json_shape(struct printer *p, const struct study *s, const st
 	}
 	print_list_end(p);
 	print_string(p, "text", text);
+	if (!text)
+		print_failed(p, -ENOMEM);
 	free(text);
 }
 

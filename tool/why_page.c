@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "inspect/inspect_print.h"
 #include "page/page.h"
+#include "base/io.h"
 
 #define WHY_PAGE_LOCALS 100 /* members of a group with variables */
 
@@ -33,7 +34,7 @@ static int why_page_format(struct inspection *in, const struct inspect_print_opt
 	printer_begin(&p, memory, true);
 	inspection_print(in, &p, options);
 	rc = printer_end(&p);
-	return fclose(memory) != 0 && !rc ? -ENOMEM : rc;
+	return io_end_memory(memory, json) < 0 && !rc ? -ENOMEM : rc;
 }
 
 int why_page_save(struct inspection *in, const char *path, bool locals, bool show_values,

@@ -11,6 +11,7 @@
 #include "page/page.h"
 #include "why_page.h"
 #include "why_sample.h"
+#include "base/io.h"
 
 #define STACKS_SHOWN 20
 
@@ -95,7 +96,7 @@ static int sample_write_page(const struct profile_run *run, const char *path, st
 		printer_begin(&p, memory, true);
 		profile_print(run, &p, 0);
 		rc = printer_end(&p);
-		rc = fclose(memory) != 0 && !rc ? -ENOMEM : rc;
+		rc = io_end_memory(memory, &json) < 0 && !rc ? -ENOMEM : rc;
 	}
 	rc = rc ? err_set(err, rc, "no memory for the page")
 		: page_save_json(path, WHY_PAGE, json, size, err);

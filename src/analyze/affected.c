@@ -36,14 +36,21 @@ static bool affected_has_room(const struct affected_pool *pool, const struct aff
 static bool affected_reserve(struct affected_pool *pool)
 {
 	size_t room = pool->room ? pool->room * 2 : 64;
+	const struct affected **sorted;
 	struct affected *all;
 
 	if (pool->nr < pool->room)
 		return true;
 	all = realloc(pool->all, room * sizeof(*all));
-	if (!all)
+	if (all)
+		pool->all = all;
+	sorted = realloc((void *)pool->sorted, room * sizeof(const struct affected *));
+	if (sorted)
+		pool->sorted = sorted;
+	if (!all || !sorted) {
+		pool->no_memory = true;
 		return false;
-	pool->all = all;
+	}
 	pool->room = room;
 	return true;
 }
@@ -54,8 +61,10 @@ static bool affected_link(struct affected_pool *pool, struct affected_list *list
 	struct affected *entry = &pool->all[number - 1];
 	uint32_t first = list->first ? list->first : number;
 
-	if (u64map_put(&pool->numbers, affected_key(first, entry->probe_id), number) < 0)
+	if (u64map_put(&pool->numbers, affected_key(first, entry->probe_id), number) < 0) {
+		pool->no_memory = true;
 		return false;
+	}
 	if (list->last)
 		pool->all[list->last - 1].next = number;
 	list->first = first;
@@ -163,13 +172,10 @@ static int affected_compare(const void *a, const void *b)
 const struct affected **affected_sorted(const struct affected_pool *pool,
 					const struct affected_list *list)
 {
-	const struct affected **sorted, *at;
+	const struct affected **sorted = pool->sorted, *at;
 	size_t i = 0;
 
 	if (!list->nr)
-		return NULL;
-	sorted = calloc(list->nr, sizeof(const struct affected *));
-	if (!sorted)
 		return NULL;
 	for (at = affected_first(pool, list); at && i < list->nr; at = affected_next(pool, at))
 		sorted[i++] = at;
@@ -186,8 +192,9 @@ int affected_copy(struct affected_pool *copy, const struct affected_pool *pool)
 	if (!pool->nr)
 		return 0;
 	copy->all = malloc(pool->nr * sizeof(*copy->all));
-	if (!copy->all) {
-		*copy = (struct affected_pool){ 0 };
+	copy->sorted = calloc(pool->nr, sizeof(const struct affected *));
+	if (!copy->all || !copy->sorted) {
+		affected_release(copy);
 		return -ENOMEM;
 	}
 	memcpy(copy->all, pool->all, pool->nr * sizeof(*copy->all));
@@ -203,6 +210,7 @@ int affected_copy(struct affected_pool *copy, const struct affected_pool *pool)
 void affected_release(struct affected_pool *pool)
 {
 	free(pool->all);
+	free((void *)pool->sorted);
 	u64map_release(&pool->numbers);
 	*pool = (struct affected_pool){ 0 };
 }

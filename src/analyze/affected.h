@@ -29,7 +29,9 @@ struct affected {
 struct affected_pool {
 	struct affected *all;
 	size_t nr, room;
-	struct u64map numbers; /* first coroutine of the list and probe_id to 1 + index */
+	const struct affected **sorted; /* room for all of them, see affected_sorted() */
+	struct u64map numbers;          /* first coroutine of the list and probe_id to 1 + index */
+	bool no_memory;                 /* a coroutine was omitted because memory ran out */
 };
 
 /* The coroutines of one group; all zero is empty. */
@@ -58,8 +60,8 @@ const struct affected *affected_first(const struct affected_pool *pool,
 const struct affected *affected_next(const struct affected_pool *pool, const struct affected *at);
 
 /*
- * The coroutines of @list, most certain first, then by the size of the finding.  The caller frees
- * the array of list->nr pointers; NULL: no memory, or the list is empty.
+ * The coroutines of @list, most certain first, then by the size of the finding.  The array
+ * of list->nr pointers is valid until the next call; NULL: the list is empty.
  */
 const struct affected **affected_sorted(const struct affected_pool *pool,
 					const struct affected_list *list);

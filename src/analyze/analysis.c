@@ -18,6 +18,7 @@ void finding_report(struct analysis *a, struct finding *f)
 	if (!f->seen_ts)
 		f->seen_ts = a->model.end_ts ? a->model.end_ts : a->model.last_ts;
 	g = findings_add(&a->findings, f, &is_example);
+	a->no_memory |= a->findings.no_memory || a->findings.affected.no_memory;
 	if (g && is_example && g->has_coro) {
 		g->nr_chain = finding_chain(&a->model, &g->example, g->chain);
 		/* The lines are about the end of the run. */
@@ -31,6 +32,7 @@ void finding_report(struct analysis *a, struct finding *f)
 void finding_add_affected(struct analysis *a, const struct finding *f, const struct coro *co)
 {
 	findings_add_affected(&a->findings, f, co);
+	a->no_memory |= a->findings.affected.no_memory;
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -247,7 +249,7 @@ int analysis_finish(struct analysis *a, const struct trace_stats *stats)
 	if (rc < 0)
 		return rc;
 	analysis_conclude(a);
-	return 0;
+	return a->no_memory ? -ENOMEM : 0;
 }
 
 int analysis_peek(struct analysis *a, uint64_t now_ts, int (*look)(void *arg), void *arg)
@@ -264,7 +266,7 @@ int analysis_peek(struct analysis *a, uint64_t now_ts, int (*look)(void *arg), v
 	a->findings = copy;
 	m->end_ts = now_ts > m->last_ts ? now_ts : m->last_ts;
 	analysis_conclude(a);
-	rc = look(arg);
+	rc = a->no_memory ? -ENOMEM : look(arg);
 	m->end_ts = end_ts;
 	a->slices = slices;
 	a->runners_looked_at = 0;

@@ -119,8 +119,10 @@ static struct group *new_group(struct findings *f, uint64_t *number)
 		size_t room = f->room ? f->room * 2 : 16;
 		struct group *groups = realloc(f->groups, room * sizeof(*groups));
 
-		if (!groups)
+		if (!groups) {
+			f->no_memory = true;
 			return NULL;
+		}
 		f->groups = groups;
 		f->room = room;
 	}
@@ -140,8 +142,10 @@ static struct group *group_of(struct findings *f, const struct finding *finding)
 	uint64_t *number = u64map_at(&f->numbers, key);
 	struct group *g;
 
-	if (!number)
+	if (!number) {
+		f->no_memory = true;
 		return NULL;
+	}
 	if (*number)
 		return &f->groups[*number - 1];
 	if (f->nr >= FINDING_GROUPS)

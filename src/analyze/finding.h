@@ -100,6 +100,7 @@ struct findings {
 	size_t nr, room;
 	struct u64map numbers; /* hash of detector, place and kind to 1 + number */
 	uint64_t beyond;       /* findings of groups beyond the limit */
+	bool no_memory;        /* a finding was left out because memory ran out */
 	struct affected_pool affected;
 };
 

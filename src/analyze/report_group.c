@@ -2,7 +2,6 @@
 /* report_group.c - texts about one group of findings that several forms of a report share. */
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/report.h"
@@ -134,6 +133,5 @@ bool report_names(const struct report *r, const struct group *g, unsigned max, c
 		name_list_of(&list, r, g, all, false, max);
 		name_list_more(&list, others - list.nr + g->affected.omitted);
 	}
-	free(all);
 	return true;
 }

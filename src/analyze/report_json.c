@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report_json.c - the report for programs, as one JSON object. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/report.h"
@@ -183,7 +182,6 @@ static void put_coroutines(struct json_writer *j, const struct report *r, const 
 	}
 	jw_array_end(j);
 	jw_field_u64(j, "coroutines_omitted", g->affected.omitted + g->affected.nr - nr);
-	free(all);
 }
 
 static void report_put_evidence(struct json_writer *j, const struct report *r,

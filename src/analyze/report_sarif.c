@@ -16,6 +16,7 @@
 #include "analyze/report.h"
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "base/io.h"
 
 #define SARIF_BASE  "SRCROOT"
 #define SARIF_NAMES 20
@@ -369,7 +370,8 @@ static int sarif_result_message(struct json_writer *j, const struct report *r,
 	if (!out)
 		return -ENOMEM;
 	sarif_text(r, g, out);
-	fclose(out);
+	if (io_end_memory(out, &text) < 0)
+		return -ENOMEM;
 	sarif_message(j, "message", text);
 	free(text);
 	return 0;

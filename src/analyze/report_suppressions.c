@@ -9,6 +9,7 @@
 #include "base/strtab.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/io.h"
 
 /*
  * Write a pattern that matches @text, on one line: a name may contain a newline followed by a rule,
@@ -85,7 +86,8 @@ static int rule_put_once(const struct report *r, const struct group *g, struct s
 	if (!memory)
 		return -ENOMEM;
 	rule_put(r, g, memory);
-	fclose(memory);
+	if (io_end_memory(memory, &rule) < 0)
+		return -ENOMEM;
 	if (strtab_find(known, rule) < 0) {
 		fprintf(out, "%s\n", rule);
 		if (strtab_intern(known, rule) < 0)

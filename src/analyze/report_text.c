@@ -14,6 +14,7 @@
 
 #include "analyze/report.h"
 #include "base/text.h"
+#include "base/io.h"
 
 #define WAITING_SHOWN   5 /* stacks of coroutines that existed before */
 #define TEXTFORM_WIDTH  92
@@ -356,11 +357,11 @@ static void textform_group_short(const struct report *r, FILE *out, const struct
 	struct report uncolored = *r;
 	struct report_place where;
 
-	if (!plain)
-		return;
 	uncolored.color = false;
-	textform_title(&uncolored, plain, g);
-	fclose(plain);
+	if (plain) {
+		textform_title(&uncolored, plain, g);
+		io_end_memory(plain, &title);
+	}
 	textform_title(r, out, g);
 	if (report_group_place(r, g, &where)) {
 		int room = textform_width(r) - (int)size - 4;
@@ -399,7 +400,7 @@ typedef void textform_part(const struct report *r, FILE *out, const struct group
 
 /*
  * Write a part if it fits into *@left lines, which become fewer, and leaves @keep of them free
- * (TEXTFORM_ANYWAY: also if it does not fit).  False: it did not fit, or there is no memory.
+ * (TEXTFORM_ANYWAY: also if it does not fit).  False: it did not fit.
  */
 static bool textform_fit(const struct report *r, FILE *out, textform_part *part,
 			 const struct group *g, unsigned *left, unsigned keep)
@@ -410,10 +411,12 @@ static bool textform_fit(const struct report *r, FILE *out, textform_part *part,
 	unsigned lines;
 	bool fits;
 
-	if (!memory)
-		return false;
-	part(r, memory, g);
-	fclose(memory);
+	if (memory)
+		part(r, memory, g);
+	if (!memory || io_end_memory(memory, &text) < 0) {
+		part(r, out, g); /* rather too long than incomplete */
+		return true;
+	}
 	lines = textform_lines(r, text, size);
 	fits = keep == TEXTFORM_ANYWAY || !r->rows || lines + keep <= *left;
 	if (fits)

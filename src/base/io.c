@@ -49,6 +49,42 @@ ssize_t io_write(int fd, const void *buf, size_t size)
 	return put < 0 ? -errno : put;
 }
 
+ssize_t io_pread(int fd, void *buf, size_t size, off_t at)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t got = pread(fd, (char *)buf + done, size - done, at + (off_t)done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && !done)
+			return -1;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t io_pwrite(int fd, const void *buf, size_t size, off_t at)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t put = pwrite(fd, (const char *)buf + done, size - done, at + (off_t)done);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put == 0)
+			errno = EIO;
+		if (put <= 0)
+			return -1;
+		done += (size_t)put;
+	}
+	return (ssize_t)size;
+}
+
 #define IO_WAIT_MS 100
 
 ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(unsigned waited_ms))
@@ -69,6 +105,17 @@ ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(unsig
 	}
 	/* A pipe that polls writable takes PIPE_BUF bytes without blocking. */
 	return io_write(fd, buf, size < PIPE_BUF ? size : PIPE_BUF);
+}
+
+int io_end_memory(FILE *stream, char **text)
+{
+	bool failed = ferror(stream);
+
+	if (fclose(stream) == 0 && !failed && *text)
+		return 0;
+	free(*text);
+	*text = NULL;
+	return -ENOMEM;
 }
 
 bool io_is_locked(int fd)

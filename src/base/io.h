@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -18,10 +19,23 @@ ssize_t io_read(int fd, void *buf, size_t size);
 ssize_t io_write(int fd, const void *buf, size_t size);
 
 /*
+ * As pread() and pwrite() of a file, retried after signals and short counts: less than @size only
+ * at the end of the file.  -1: errno is set.
+ */
+ssize_t io_pread(int fd, void *buf, size_t size, off_t at);
+ssize_t io_pwrite(int fd, const void *buf, size_t size, off_t at);
+
+/*
  * As io_write(), for a reader that may stop reading: never blocks in the kernel.  While it waits,
  * it calls @stop every 100 ms and returns -ECANCELED if @stop returns true.
  */
 ssize_t io_write_unless(int fd, const void *buf, size_t size, bool (*stop)(unsigned waited_ms));
+
+/*
+ * Close a stream of open_memstream(), which reports a lack of memory in three ways.  0, or -ENOMEM:
+ * *@text is NULL then.  Otherwise the caller frees *@text.
+ */
+int io_end_memory(FILE *stream, char **text);
 
 /*
  * True if another open file description holds an exclusive flock on the file of @fd.  The test

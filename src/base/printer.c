@@ -12,6 +12,7 @@ void printer_begin(struct printer *p, FILE *file, bool is_json)
 {
 	p->file = file;
 	p->is_json = is_json;
+	p->error = 0;
 	if (!is_json)
 		return;
 	jw_init_file(&p->json, file);
@@ -20,15 +21,24 @@ void printer_begin(struct printer *p, FILE *file, bool is_json)
 
 int printer_end(struct printer *p)
 {
+	int rc;
+
 	if (p->is_json) {
 		jw_object_end(&p->json);
 		jw_newline(&p->json);
-		return jw_release(&p->json);
+		rc = jw_release(&p->json);
+		return p->error ? p->error : rc;
 	}
 	errno = 0;
 	if (fflush(p->file) == 0 && !ferror(p->file))
-		return 0;
+		return p->error;
 	return errno ? -errno : -EIO;
+}
+
+void print_failed(struct printer *p, int error)
+{
+	if (!p->error)
+		p->error = error;
 }
 
 /* ---- text only ----------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 struct printer {
 	FILE *file;
 	bool is_json;
+	int error; /* of print_failed(); 0: none */
 	struct json_writer json;
 };
 
@@ -35,6 +36,9 @@ void printer_begin(struct printer *p, FILE *file, bool is_json);
 
 /* Returns 0 or a negative errno of the first failure. */
 int printer_end(struct printer *p);
+
+/* What was to be printed next does not exist, as @error says: printer_end() returns it. */
+void print_failed(struct printer *p, int error);
 
 /* ---- text only ----------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
 /* strtab.c - string interning: each different string has one number. */
 #include "base/strtab.h"
 
+#include "base/memory_shortage.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +60,7 @@ int64_t strtab_intern(struct strtab *tab, const char *text)
 	copy = strdup(text);
 	if (!copy || !strtab_make_room(tab)) {
 		free(copy);
+		memory_shortage_note();
 		return -ENOMEM;
 	}
 	tab->entries[tab->nr] = (struct strtab_entry){ copy, (int64_t)*first - 1 };

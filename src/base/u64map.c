@@ -2,6 +2,8 @@
 /* u64map.c - a hash map from 64-bit numbers to 64-bit numbers. */
 #include "base/u64map.h"
 
+#include "base/memory_shortage.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -53,8 +55,10 @@ static bool u64map_grow(struct u64map *map)
 
 	bigger.size = map->size ? map->size * 2 : FIRST_SIZE;
 	bigger.entries = calloc(bigger.size, sizeof(*bigger.entries));
-	if (!bigger.entries)
+	if (!bigger.entries) {
+		memory_shortage_note();
 		return false;
+	}
 	if (!map->size)
 		choose_seed(&bigger);
 	for (i = 0; i < map->size; i++) {

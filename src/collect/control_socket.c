@@ -81,6 +81,7 @@ static int control_watch(struct control *c, int fd, uint64_t who)
 static int control_listen_at(struct control *c, const char *path, struct err *err)
 {
 	struct sockaddr_un sun;
+	char *own;
 
 	if (control_address(path, &sun, err) < 0)
 		return err->code;
@@ -89,10 +90,14 @@ static int control_listen_at(struct control *c, const char *path, struct err *er
 	if (c->epoll_fd < 0 || c->listen_fd < 0)
 		return err_errno(err, "cannot make a socket");
 	remove_stale(path, &sun);
-	if (control_bind_private(c->listen_fd, &sun) < 0)
-		return err_errno(err, "cannot listen at '%s'", path);
-	c->path = strdup(path);
-	if (!c->path || listen(c->listen_fd, (int)CONTROL_CLIENTS) < 0 ||
+	own = strdup(path); /* before the socket exists: control_close() removes it by this name */
+	if (!own || control_bind_private(c->listen_fd, &sun) < 0) {
+		err_errno(err, "cannot listen at '%s'", path);
+		free(own);
+		return err->code;
+	}
+	c->path = own;
+	if (listen(c->listen_fd, (int)CONTROL_CLIENTS) < 0 ||
 	    control_watch(c, c->listen_fd, LISTENER) < 0)
 		return err_errno(err, "cannot listen at '%s'", path);
 	return 0;

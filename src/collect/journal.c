@@ -16,6 +16,7 @@
 #include "process/map_guard.h"
 #include "trace/ctf.h"
 #include "trace/sidecar.h"
+#include "base/io.h"
 
 #define JOURNAL_MAGIC   UINT64_C(0x3145564153505443) /* "CTPSAVE1" in memory */
 #define JOURNAL_VERSION 1u
@@ -259,7 +260,7 @@ static void journal_settle(struct journal_copy *c, const struct journal_head *he
 
 static bool journal_read_whole(int fd, void *to, size_t size, off_t at)
 {
-	return pread(fd, to, size, at) == (ssize_t)size;
+	return io_pread(fd, to, size, at) == (ssize_t)size;
 }
 
 static void read_file(struct journal_copy *c, int fd, uint32_t collector_pid, uint32_t nr_lanes,

@@ -16,6 +16,7 @@
 #include "base/monotonic.h"
 #include "collect/region_list.h"
 #include "collect/region.h"
+#include "base/io.h"
 
 /* Limit for address space, not memory. */
 #define IMAGE_MAX (2 * BUFFER_HIGHEST)
@@ -41,7 +42,7 @@
 static void copy_bytes(struct image *im, int fd, uint64_t offset, uint64_t size)
 {
 	while (size) {
-		ssize_t n = pread(fd, im->map + offset, size, (off_t)offset);
+		ssize_t n = io_pread(fd, im->map + offset, size, (off_t)offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -86,15 +87,15 @@ static bool load_header(int fd, struct ctp_header *header)
 	int tries = 8;
 
 	while (tries--) {
-		if (pread(fd, &first, sizeof(first), at) != (ssize_t)sizeof(first))
+		if (io_pread(fd, &first, sizeof(first), at) != (ssize_t)sizeof(first))
 			return false;
 		/* (ctp-G) pairs with the release store in timebase.c: timebase_store(). */
 		ctp_fence_load_load();
-		if (pread(fd, header, sizeof(*header), 0) != (ssize_t)sizeof(*header))
+		if (io_pread(fd, header, sizeof(*header), 0) != (ssize_t)sizeof(*header))
 			return false;
 		/* (ctp-G) pairs with the store-store fence in timebase.c: timebase_store(). */
 		ctp_fence_load_load();
-		if (pread(fd, &seq, sizeof(seq), at) == (ssize_t)sizeof(seq) && seq % 2 == 0 &&
+		if (io_pread(fd, &seq, sizeof(seq), at) == (ssize_t)sizeof(seq) && seq % 2 == 0 &&
 		    seq == first)
 			return true;
 	}
@@ -255,7 +256,7 @@ static bool walk_chain(struct copier *c, uint32_t i)
 		uint64_t offset = offset_of(im, lanes_chunk(&im->lanes, number));
 
 		c->seen[number] = c->walk;
-		if (pread(c->fd, &head, sizeof(head), (off_t)offset) != (ssize_t)sizeof(head) ||
+		if (io_pread(c->fd, &head, sizeof(head), (off_t)offset) != (ssize_t)sizeof(head) ||
 		    head.lane != i)
 			break;
 		if (!add_to_chain(c, number))
@@ -277,7 +278,7 @@ static bool lane_now(const struct copier *c, uint32_t i, struct ctp_lane *now)
 	 * stores first.
 	 */
 	ctp_fence_load_load();
-	return pread(c->fd, now, sizeof(*now), (off_t)offset) == (ssize_t)sizeof(*now);
+	return io_pread(c->fd, now, sizeof(*now), (off_t)offset) == (ssize_t)sizeof(*now);
 }
 
 static bool same_owner(const struct ctp_lane *a, const struct ctp_lane *b)
@@ -349,7 +350,7 @@ static void read_chunk(const struct copier *c, uint32_t number, struct ctp_chunk
 {
 	uint64_t offset = offset_of(c->im, lanes_chunk(&c->im->lanes, number));
 
-	if (pread(c->fd, to, sizeof(*to), (off_t)offset) < 0)
+	if (io_pread(c->fd, to, sizeof(*to), (off_t)offset) < 0)
 		memset(to, 0, sizeof(*to));
 }
 

@@ -30,7 +30,7 @@ static uint32_t collector_of(int fd)
 {
 	struct ctp_ext_header ext;
 
-	if (pread(fd, &ext, sizeof(ext), CTP_EXT_HEADER_OFFSET) != sizeof(ext) ||
+	if (io_pread(fd, &ext, sizeof(ext), CTP_EXT_HEADER_OFFSET) != sizeof(ext) ||
 	    ext.magic != CTP_EXT_MAGIC)
 		return 0;
 	return ext.collector_pid;
@@ -41,7 +41,7 @@ static bool is_region(int fd, struct stat *st)
 	uint64_t magic;
 
 	return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
-	       pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == CTP_MAGIC;
+	       io_pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == CTP_MAGIC;
 }
 
 static int region_list_add(struct found *found, const char *path, int fd, const struct stat *st)

@@ -179,7 +179,7 @@ static void last_words(struct client *c, char *text, size_t size)
 {
 	off_t end = lseek(c->output, 0, SEEK_END);
 	off_t from = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
-	ssize_t got = end > 0 ? pread(c->output, text, size - 1, from) : 0;
+	ssize_t got = end > 0 ? io_pread(c->output, text, size - 1, from) : 0;
 	ssize_t i;
 
 	if (got < 0)

@@ -18,6 +18,7 @@
 #include "export/copy_rows.h"
 #include "export/row_spool.h"
 #include "export/inserts.h"
+#include "base/io.h"
 
 struct client_state {
 	struct client client;
@@ -406,7 +407,7 @@ static int check_done(struct client_state *s, struct err *err)
 	char text[512] = "";
 	off_t end = lseek(s->client.output, 0, SEEK_END);
 	off_t from = end > (off_t)sizeof(text) - 1 ? end - ((off_t)sizeof(text) - 1) : 0;
-	ssize_t got = end > 0 ? pread(s->client.output, text, sizeof(text) - 1, from) : 0;
+	ssize_t got = end > 0 ? io_pread(s->client.output, text, sizeof(text) - 1, from) : 0;
 
 	if (got > 0 && memmem(text, (size_t)got, DONE, strlen(DONE)))
 		return 0;

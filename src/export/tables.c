@@ -2,10 +2,12 @@
 /* tables.c - the tables of an export, the same in every database. */
 #include "export/tables.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace/schema.h"
+#include "base/io.h"
 
 /* Those of the existing coroTracer. */
 static const struct column event_columns[] = {
@@ -266,7 +268,7 @@ void table_put_add_index(FILE *out, const struct table *t, const char *columns)
 	fprintf(out, " (%s)", columns);
 }
 
-void tables_put_schema(FILE *out, enum dialect dialect, const char *events, bool full)
+int tables_put_schema(FILE *out, enum dialect dialect, const char *events, bool full)
 {
 	size_t t, i, nr = tables_count(full);
 	struct table *made = tables_make(events, nr);
@@ -280,6 +282,7 @@ void tables_put_schema(FILE *out, enum dialect dialect, const char *events, bool
 		}
 	}
 	tables_free(made, nr);
+	return made ? 0 : -ENOMEM;
 }
 
 /* ---- texts --------------------------------------------------------------- */
@@ -293,13 +296,5 @@ FILE *sql_begin(struct sql *sql)
 
 char *sql_end(struct sql *sql)
 {
-	bool failed;
-
-	if (!sql->out)
-		return NULL;
-	failed = ferror(sql->out);
-	if (fclose(sql->out) == 0 && !failed)
-		return sql->text;
-	free(sql->text);
-	return NULL;
+	return sql->out && io_end_memory(sql->out, &sql->text) == 0 ? sql->text : NULL;
 }

@@ -99,7 +99,7 @@ void table_put_add_index(FILE *out, const struct table *t, const char *columns);
 const char *table_type_name(enum dialect dialect, enum column_type type);
 
 /* The complete schema, as `export schema` prints it. */
-void tables_put_schema(FILE *out, enum dialect dialect, const char *events, bool full);
+int tables_put_schema(FILE *out, enum dialect dialect, const char *events, bool full);
 
 /*
  * Collects a statement from the functions above.  sql_end() returns the text, which the caller

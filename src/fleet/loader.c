@@ -59,14 +59,14 @@ static int loader_no_memory(struct err *err)
 /* The name of the loader is in the file that is locked: it stays the same after a restart. */
 static int loader_read_name(struct loader *l, char name[SHIP_RUN_SIZE], struct err *err)
 {
-	ssize_t size = pread(l->lock_fd, name, SHIP_RUN_SIZE - 1, 0);
+	ssize_t size = io_pread(l->lock_fd, name, SHIP_RUN_SIZE - 1, 0);
 
 	name[SHIP_RUN_SIZE - 1] = '\0';
 	if (size == SHIP_RUN_SIZE - 1 && ship_run_is_valid(name))
 		return 0;
 	if (ship_run_new(name, err) < 0)
 		return err->code;
-	if (pwrite(l->lock_fd, name, SHIP_RUN_SIZE - 1, 0) != SHIP_RUN_SIZE - 1)
+	if (io_pwrite(l->lock_fd, name, SHIP_RUN_SIZE - 1, 0) < 0)
 		return err_errno(err, "cannot write to '%s/" LOADER_LOCK "'", l->state_dir);
 	return 0;
 }

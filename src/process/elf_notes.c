@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "process/process_maps.h"
+#include "base/io.h"
 
 #if defined(__x86_64__)
 #define HERE_MACHINE EM_X86_64
@@ -209,7 +210,7 @@ int elf_check_machine(pid_t pid, struct err *err)
 	if (fd < 0)
 		return 0; /* reading its memory reports the error */
 	memset(&ehdr, 0, sizeof(ehdr));
-	got = pread(fd, &ehdr, sizeof(ehdr), 0);
+	got = io_pread(fd, &ehdr, sizeof(ehdr), 0);
 	close(fd);
 	if (got < EI_NIDENT || memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || elf_is_here(&ehdr))
 		return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "process/elf_headers.h"
+#include "base/io.h"
 
 #define CORE_PIECE ((uint64_t)1 << 20)
 #define CORE_PAGE  UINT64_C(4096)
@@ -25,7 +26,7 @@ static struct image_core *core_backend(const struct process_image *image)
 
 static ssize_t core_read_descriptor(const void *arg, uint64_t at, void *buf, size_t size)
 {
-	ssize_t got = pread(*(const int *)arg, buf, size, (off_t)at);
+	ssize_t got = io_pread(*(const int *)arg, buf, size, (off_t)at);
 
 	return got < 0 ? -errno : got;
 }

@@ -22,6 +22,7 @@
 #include "process/image_backend.h"
 #include "process/image_registers.h"
 #include "process/saved_image.h"
+#include "base/io.h"
 
 #define SAVE_PAGE  ((size_t)4096)
 #define SAVE_PIECE ((size_t)65536)
@@ -42,21 +43,8 @@ struct save_extra {
 
 static void save_write(struct image_save_state *s, const void *data, size_t size, uint64_t at)
 {
-	const char *from = data;
-
-	while (size && !s->file.error) {
-		ssize_t put = pwrite(s->file.fd, from, size, (off_t)at);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0) {
-			s->file.error = put < 0 ? -errno : -EIO;
-			return;
-		}
-		from += put;
-		at += (uint64_t)put;
-		size -= (size_t)put;
-	}
+	if (!s->file.error && io_pwrite(s->file.fd, data, size, (off_t)at) < 0)
+		s->file.error = -errno;
 }
 
 /* ---- memory -------------------------------------------------------------- */

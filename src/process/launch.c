@@ -19,6 +19,7 @@ static void launch_exec_program(char *const argv[], const struct launch_env *env
 				const struct signals *signals, bool stdout_to_stderr, bool is_held,
 				int failure_fd)
 {
+	bool is_lacking = false;
 	int why;
 
 	/*
@@ -28,11 +29,13 @@ static void launch_exec_program(char *const argv[], const struct launch_env *env
 	if (stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		close(STDOUT_FILENO);
 
-	for (; env->name; env++)
-		setenv(env->name, env->value, 1);
+	for (; env->name && !is_lacking; env++)
+		is_lacking = setenv(env->name, env->value, 1) < 0;
 	signals_restore_in_child(signals);
 	signal(SIGBUS, SIG_DFL);
-	if (!is_held || exec_stop_allow())
+	if (is_lacking)
+		errno = ENOMEM; /* without them the program would run untraced */
+	else if (!is_held || exec_stop_allow())
 		execvp(argv[0], argv);
 	why = errno;
 	if (write(failure_fd, &why, sizeof(why)) != sizeof(why))

@@ -8,6 +8,7 @@
  */
 #include "trace/ctf_metadata.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "trace/ctf.h"
 #include "trace/ctf_facts.h"
 #include "trace/ctf_forms.h"
+#include "base/io.h"
 
 /* ---- strings ------------------------------------------------------------- */
 
@@ -49,19 +51,22 @@ static void put_env(FILE *f, const char *key, const char *value)
 	fputs(";\n", f);
 }
 
-static void put_env_command(FILE *f, const struct sidecar_run *run)
+static int put_env_command(FILE *f, const struct sidecar_run *run)
 {
 	char *line = NULL;
 	size_t size, i;
 	FILE *text = open_memstream(&line, &size);
 
 	if (!text)
-		return;
+		return -ENOMEM;
 	for (i = 0; i < run->nr_command; i++)
 		fprintf(text, "%s%s", i ? " " : "", run->command[i]);
-	if (fclose(text) == 0 && run->nr_command)
+	if (io_end_memory(text, &line) < 0)
+		return -ENOMEM;
+	if (run->nr_command)
 		put_env(f, "command", line);
 	free(line);
+	return 0;
 }
 
 /* ---- blocks -------------------------------------------------------------- */
@@ -115,16 +120,19 @@ static void ctf_put_clock(FILE *f, const struct sidecar_run *run)
 	      f);
 }
 
-static void put_environment(FILE *f, const struct sidecar_run *run)
+static int put_environment(FILE *f, const struct sidecar_run *run)
 {
+	int rc;
+
 	fputs("env {\n\ttracer_name = \"corotracer\";\n", f);
 	fprintf(f, "\tformat = %d;\n", CTF_FORMAT);
 	put_env(f, "tool", run->tool);
 	put_env(f, "hostname", run->hostname);
 	put_env(f, "arch", run->arch);
-	put_env_command(f, run);
+	rc = put_env_command(f, run);
 	fprintf(f, "\tstart_ts = %llu;\n\tstart_realtime = %llu;\n};\n\n",
 		(unsigned long long)run->start_ts, (unsigned long long)run->start_realtime);
+	return rc;
 }
 
 static void ctf_put_enum(FILE *f, const char *name, const char *(*name_of)(unsigned), unsigned nr)
@@ -232,6 +240,7 @@ char *ctf_metadata_text(const uint8_t uuid[16], const struct sidecar_run *run, s
 	char *text = NULL;
 	FILE *f = open_memstream(&text, size);
 	unsigned i;
+	int rc;
 
 	if (!f)
 		return NULL;
@@ -242,14 +251,14 @@ char *ctf_metadata_text(const uint8_t uuid[16], const struct sidecar_run *run, s
 	putc('\n', f);
 	ctf_put_trace(f, uuid);
 	ctf_put_clock(f, run);
-	put_environment(f, run);
+	rc = put_environment(f, run);
 	put_stream(f, CTF_STREAM_EVENTS, "time32 timestamp; u8 id;", "");
 	put_stream(f, CTF_STREAM_FACTS, "time64 timestamp; u8 id;",
 		   "\tevent.context := struct { u32 size; };\n");
 	ctf_put_events(f);
 	for (i = 0; i < NR_CTF_FACTS; i++)
 		ctf_put_fact(f, i);
-	if (fclose(f) != 0) {
+	if (io_end_memory(f, &text) < 0 || rc < 0) {
 		free(text);
 		return NULL;
 	}

@@ -479,8 +479,8 @@ static int ctf_writer_write_totals(struct ctf_writer *w, const struct trace_item
 	head.content_size = (uint64_t)(end - packet) * 8;
 	memcpy(head.uuid, w->files.uuid, sizeof(head.uuid));
 	memcpy(packet, &head, sizeof(head));
-	if (pwrite(w->totals_fd, packet, sizeof(packet), 0) != (ssize_t)sizeof(packet))
-		return errno ? -errno : -EIO;
+	if (io_pwrite(w->totals_fd, packet, sizeof(packet), 0) < 0)
+		return -errno;
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "base/fmt.h"
 #include "trace/json_line.h"
 #include "trace/schema_event.h"
+#include "base/io.h"
 
 /* ---- types --------------------------------------------------------------- */
 
@@ -409,7 +410,7 @@ bool sidecar_final_end(int fd, uint64_t *end)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || st.st_size < SIDECAR_ROOM_SIZE ||
-	    pread(fd, tail, SIDECAR_ROOM_SIZE, st.st_size - SIDECAR_ROOM_SIZE) !=
+	    io_pread(fd, tail, SIDECAR_ROOM_SIZE, st.st_size - SIDECAR_ROOM_SIZE) !=
 		    SIDECAR_ROOM_SIZE ||
 	    tail[SIDECAR_ROOM_SIZE - 1] != '\n')
 		return false;

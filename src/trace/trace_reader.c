@@ -76,7 +76,7 @@ static int refuse_others(const char *path, struct err *err)
 	};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char begin[8] = "";
-	ssize_t size = fd < 0 ? -1 : pread(fd, begin, sizeof(begin), 0);
+	ssize_t size = fd < 0 ? -1 : io_pread(fd, begin, sizeof(begin), 0);
 	size_t i;
 
 	if (fd >= 0)
@@ -97,7 +97,7 @@ static bool is_compact(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char begin[8];
-	ssize_t size = fd < 0 ? -1 : pread(fd, begin, sizeof(begin), 0);
+	ssize_t size = fd < 0 ? -1 : io_pread(fd, begin, sizeof(begin), 0);
 
 	if (fd >= 0)
 		close(fd);

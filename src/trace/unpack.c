@@ -25,7 +25,7 @@ static enum unpack_form unpack_form_of(int fd)
 {
 	static const uint8_t zstd[4] = { 0x28, 0xb5, 0x2f, 0xfd }, gzip[3] = { 0x1f, 0x8b, 8 };
 	uint8_t begin[4] = { 0 };
-	ssize_t size = pread(fd, begin, sizeof(begin), 0);
+	ssize_t size = io_pread(fd, begin, sizeof(begin), 0);
 
 	if (size == (ssize_t)sizeof(zstd) && !memcmp(begin, zstd, sizeof(zstd)))
 		return UNPACK_ZSTD;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/io.h"
 
 struct sampled_frame {
 	uint64_t ts, tid, probe_id;
@@ -129,7 +130,7 @@ int frame_sample_write(const struct frame_sample *s, uint64_t origin, struct byt
 		sample_put(&j, &s->frames[i], origin);
 	jw_array_end(&j);
 	jw_object_end(&j);
-	if (fclose(file) == 0 && text)
+	if (io_end_memory(file, &text) == 0)
 		bytes_add(out, text, size);
 	else
 		out->error = -ENOMEM;

@@ -36,23 +36,11 @@ static int spool_open_file(struct spool *s, struct err *err)
 static int spool_put(struct spool *s, const void *data, size_t size, uint64_t offset,
 		     struct err *err)
 {
-	const char *at = data;
-
-	while (size) {
-		ssize_t nr = pwrite(s->fd, at, size, (off_t)offset);
-
-		if (nr < 0 && errno == EINTR)
-			continue;
-		if (nr < 0) {
-			err_errno(err, "cannot write to the temporary file");
-			err_hint(err, "TMPDIR names another folder");
-			return err->code;
-		}
-		at += nr;
-		offset += (uint64_t)nr;
-		size -= (size_t)nr;
-	}
-	return 0;
+	if (io_pwrite(s->fd, data, size, (off_t)offset) >= 0)
+		return 0;
+	err_errno(err, "cannot write to the temporary file");
+	err_hint(err, "TMPDIR names another folder");
+	return err->code;
 }
 
 static int spool_get(struct spool *s, void *data, size_t size, uint64_t offset, struct err *err)

@@ -10,6 +10,7 @@
 
 #include "analyze/module_table.h"
 #include "view/view_data.h"
+#include "base/io.h"
 
 /* ---- findings --------------------------------------------------------------- */
 
@@ -57,7 +58,7 @@ static int view_write_report(struct view *v, struct bytes *out)
 		return -ENOMEM;
 	report_prepare(&r);
 	rc = report_json(&r, file);
-	if (fclose(file) != 0 && !rc)
+	if (io_end_memory(file, &text) < 0 && !rc)
 		rc = -ENOMEM;
 	if (!rc)
 		bytes_add(out, text, size);

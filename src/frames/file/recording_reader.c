@@ -271,7 +271,8 @@ static ssize_t peek_stdin(char *data, size_t size)
 {
 	off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
 
-	return at < 0 ? peek_pipe(STDIN_FILENO, data, size) : pread(STDIN_FILENO, data, size, at);
+	return at < 0 ? peek_pipe(STDIN_FILENO, data, size)
+		      : io_pread(STDIN_FILENO, data, size, at);
 }
 
 /* Only regular files: opening a named pipe would unblock its writer. */
@@ -285,7 +286,7 @@ static ssize_t peek_file(const char *path, char *data, size_t size)
 
 	if (fd < 0)
 		return -1;
-	got = pread(fd, data, size, 0);
+	got = io_pread(fd, data, size, 0);
 	close(fd);
 	return got;
 }

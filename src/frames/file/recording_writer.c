@@ -211,8 +211,8 @@ static void patch_header(struct recording *r, const struct recording_info *info)
 	if (padded) {
 		memcpy(padded, text, size);
 		memset(padded + size, ' ', r->header_size - size);
-		if (pwrite(r->fd, padded, r->header_size, r->header_at) != (ssize_t)r->header_size)
-			r->error = -EIO;
+		if (io_pwrite(r->fd, padded, r->header_size, r->header_at) < 0)
+			r->error = -errno;
 		free(padded);
 	}
 	jw_release(&w);

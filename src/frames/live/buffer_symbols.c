@@ -15,6 +15,7 @@
 
 #include "process/mapped_file.h"
 #include "process/process_maps.h"
+#include "base/io.h"
 
 /* Longer names are not buffer names. */
 #define NAME_LEN_MAX 255
@@ -305,7 +306,7 @@ static bool is_still_that_file(const struct elf_image *img, int fd)
 
 	if (img->maps[0].offset)
 		return true; /* the start of the file is not mapped: nothing to compare */
-	got = pread(fd, here, sizeof(here), 0);
+	got = io_pread(fd, here, sizeof(here), 0);
 	return got > 0 &&
 	       target_read_some(img->target, img->maps[0].start, there, (size_t)got) == got &&
 	       !memcmp(here, there, (size_t)got);
@@ -315,7 +316,7 @@ static bool is_elf(int fd)
 {
 	char magic[4];
 
-	return pread(fd, magic, 4, 0) == 4 && !memcmp(magic, ELFMAG, 4);
+	return io_pread(fd, magic, 4, 0) == 4 && !memcmp(magic, ELFMAG, 4);
 }
 
 static int scan_elf(struct elf_image *img, int fd)

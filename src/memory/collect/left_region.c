@@ -135,7 +135,7 @@ static bool left_region_is_in_use(const char *dir)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return true;
-	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+	if (io_pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
 		head.consumer_pid = 0;
 	close(fd);
 	return process_maps_file((pid_t)head.consumer_pid, path);

@@ -10,24 +10,25 @@
 
 #include <zstd.h>
 
+#include "base/io.h"
+
 #define SEARCH_SIZE (256u << 10) /* bytes searched at a time after corrupt data */
 #define HEAD_MAX    1024u        /* bytes of a head; later versions may have longer heads */
 
-/* Read up to @size bytes; fewer at the end of the file. */
+/* Read up to @size bytes; fewer at the end of the file.  A failed read is a fault of its own. */
 static size_t walk_read_at(const struct walk *w, void *buf, size_t size, uint64_t offset)
 {
-	size_t done = 0;
+	ssize_t got;
 
-	while (done < size && offset + done < w->size) {
-		ssize_t got = pread(w->fd, (char *)buf + done, size - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		done += (size_t)got;
-	}
-	return done;
+	if (offset >= w->size)
+		return 0;
+	if (size > w->size - offset)
+		size = (size_t)(w->size - offset);
+	got = io_pread(w->fd, buf, size, (off_t)offset);
+	if (got < 0)
+		mem_fault_add(w->faults, MEM_FAULT_DAMAGE, offset, "cannot read %zu bytes: %s",
+			      size, strerror(errno));
+	return got < 0 ? 0 : (size_t)got;
 }
 
 static int check_file(struct walk *w, size_t got, struct err *err)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "memory/layout/members.h"
+#include "base/io.h"
 
 static const char *shape_plain_name(const struct type *type)
 {
@@ -188,9 +189,5 @@ char *shape_text(const struct shape *s, uint32_t line)
 		fputs("\t/* member functions, static members and default values as they were */\n",
 		      f);
 	put_tail(f, s);
-	if (fclose(f) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return io_end_memory(f, &text) < 0 ? NULL : text;
 }

@@ -2,40 +2,53 @@
 /* config_host.c - read this computer's data caches from sysfs. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "memory/sim/config.h"
 
 #define INDEX_MAX 16
 #define HINT      "name the caches: --cache 32K,8,64 --cache 8M,16,64, or --config FILE"
 
-/* Read the first line of a small file.  Returns false if there is none. */
-static bool line_of(const char *root, unsigned index, const char *name, char *out, size_t size)
+/*
+ * Read the first line of a small file.  Returns false if there is none; if the file exists and
+ * cannot be read, @err says so.
+ */
+static bool first_line(const char *path, char *out, size_t size, struct err *err)
 {
-	char path[512];
-	FILE *file;
-	bool got;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : io_pread(fd, out, size - 1, 0);
 
-	snprintf(path, sizeof(path), "%s/cpu0/cache/index%u/%s", root, index, name);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	got = fgets(out, (int)size, file);
-	fclose(file);
-	if (got)
-		out[strcspn(out, "\n")] = '\0';
-	return got;
+	if (got < 0 && errno != ENOENT)
+		err_errno(err, "cannot read '%s'", path);
+	if (fd >= 0)
+		close(fd);
+	out[got > 0 ? got : 0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return got > 0;
 }
 
-static uint64_t sim_config_number_of(const char *root, unsigned index, const char *name)
+static bool line_of(const char *root, unsigned index, const char *name, char *out, size_t size,
+		    struct err *err)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/cpu0/cache/index%u/%s", root, index, name);
+	return first_line(path, out, size, err);
+}
+
+static uint64_t sim_config_number_of(const char *root, unsigned index, const char *name,
+				     struct err *err)
 {
 	char text[64], *end;
 	uint64_t n;
 
-	if (!line_of(root, index, name, text, sizeof(text)) || !isdigit((unsigned char)text[0]))
+	if (!line_of(root, index, name, text, sizeof(text), err) ||
+	    !isdigit((unsigned char)text[0]))
 		return 0;
 	n = strtoull(text, &end, 10);
 	if (*end == 'K')
@@ -62,19 +75,12 @@ static uint32_t cpus_in(const char *list)
 	return nr;
 }
 
-static uint32_t sim_config_online(const char *root)
+static uint32_t sim_config_online(const char *root, struct err *err)
 {
-	char path[512], text[256] = "";
-	FILE *file;
+	char path[512], text[256];
 
 	snprintf(path, sizeof(path), "%s/online", root);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
-	return cpus_in(text);
+	return first_line(path, text, sizeof(text), err) ? cpus_in(text) : 0;
 }
 
 /* A cache that cannot be read is an error: without it the result would be another machine. */
@@ -83,6 +89,8 @@ static int sim_config_is_incomplete(const char *root, unsigned index, const char
 {
 	char path[512];
 
+	if (err->code)
+		return err->code;
 	snprintf(path, sizeof(path), "%s/cpu0/cache/index%u/%s", root, index, what);
 	if (access(path, R_OK) < 0)
 		return err_errno(err, "cannot read '%s'", path);
@@ -109,17 +117,17 @@ static int take_index(const char *root, unsigned index, uint32_t cpus, struct si
 
 	if (!sim_config_has_index(root, index))
 		return 0;
-	if (!line_of(root, index, "type", text, sizeof(text)))
+	if (!line_of(root, index, "type", text, sizeof(text), err))
 		return sim_config_is_incomplete(root, index, "type", err);
 	if (!strcmp(text, "Instruction"))
 		return 0;
 	memset(l, 0, sizeof(*l));
-	*level = sim_config_number_of(root, index, "level");
+	*level = sim_config_number_of(root, index, "level", err);
 	snprintf(l->name, sizeof(l->name), "L%u", (unsigned)(*level % 100));
-	l->size = sim_config_number_of(root, index, "size");
-	l->line = (uint32_t)sim_config_number_of(root, index, "coherency_line_size");
-	l->ways = (uint32_t)sim_config_number_of(root, index, "ways_of_associativity");
-	if (line_of(root, index, "shared_cpu_list", text, sizeof(text)))
+	l->size = sim_config_number_of(root, index, "size", err);
+	l->line = (uint32_t)sim_config_number_of(root, index, "coherency_line_size", err);
+	l->ways = (uint32_t)sim_config_number_of(root, index, "ways_of_associativity", err);
+	if (line_of(root, index, "shared_cpu_list", text, sizeof(text), err))
 		shared = cpus_in(text);
 	l->share = shared >= cpus && cpus > 1 ? 0 : shared;
 	if (l->share == 0 && shared == 0)
@@ -130,7 +138,7 @@ static int take_index(const char *root, unsigned index, uint32_t cpus, struct si
 	if (!l->size || !l->line)
 		return sim_config_is_incomplete(root, index,
 						l->size ? "coherency_line_size" : "size", err);
-	return 1;
+	return err->code ? err->code : 1;
 }
 
 static void by_level(struct sim_level_config *l, uint64_t *level, uint32_t nr)
@@ -153,14 +161,14 @@ static void by_level(struct sim_level_config *l, uint64_t *level, uint32_t nr)
 int sim_config_host(struct sim_config *c, const char *root, struct err *err)
 {
 	uint64_t level[SIM_LEVELS_MAX] = { 0 };
-	uint32_t cpus = sim_config_online(root), nr = 0, smt, k;
+	uint32_t cpus = sim_config_online(root, err), nr = 0, smt, k;
 	unsigned index;
 
 	sim_config_default(c);
 	for (index = 0; index < INDEX_MAX && nr < SIM_LEVELS_MAX; index++) {
 		int got = take_index(root, index, cpus, &c->level[nr], &level[nr], err);
 
-		if (got < 0) {
+		if (got < 0 || err->code) {
 			err_hint(err, HINT);
 			return err->code;
 		}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* memory_shortage.c - remember that memory ran out where the work goes on without the result. */
+#include "base/memory_shortage.h"
+
+static bool shortage; /* never reset: accessed by any thread */
+
+void memory_shortage_note(void)
+{
+	__atomic_store_n(&shortage, true, __ATOMIC_RELAXED);
+}
+
+bool memory_shortage_noted(void)
+{
+	return __atomic_load_n(&shortage, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory_shortage.h - remember that memory ran out where the work goes on without the result.
+ *
+ * A name or a type that could not be stored is missing from the output, and the caller cannot tell
+ * it from one that does not exist.  The command ends with a message and a failure instead of
+ * success.
+ */
+#ifndef BASE_MEMORY_SHORTAGE_H
+#define BASE_MEMORY_SHORTAGE_H
+
+#include <stdbool.h>
+
+void memory_shortage_note(void);
+bool memory_shortage_noted(void);
+
+#endif

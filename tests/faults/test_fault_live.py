@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""test_fault_live.py - commands on running programs: calls of the tool fail, and the program runs on undisturbed."""
+import urllib.request
+
+from fault_runs import *
+
+
+def trace_facts(dir, name):
+    """What a trace says that is the same in every run."""
+    path = os.path.join(dir, "out", name)
+    if not os.path.exists(path):
+        return None
+    out = tool("info", "--json", path)[1]
+    facts = json.loads(out) if out.startswith("{") else {}
+    return {k: facts.get(k) for k in ("events", "coroutines", "lost", "complete", "garbage")}
+
+
+class Live(Command):
+    """The program's output and, if the command succeeds, the trace are those of a run without faults."""
+
+    def judge(self, result, wanted, settings, shm):
+        if result.out != wanted.out and not says_loss(result.err, wanted.err):
+            return f"the program's output is {result.out!r} without a message, status {result.status}, stderr {result.err[-400:]!r}"
+        return super().judge(result, wanted, settings, shm)
+
+
+def explore_run(dir, name, *args, statuses=(0,), trace="t.jsonl"):
+    wrong = Live(dir, name, *args, statuses=statuses, same=lambda result: (result.out, trace_facts(dir, trace))).explore()
+    if wrong:
+        raise AssertionError(f"{len(wrong)} faults:\n" + "\n".join(wrong[:100]))
+
+
+@test
+def run_in_every_form(dir):
+    for trace in ("t.jsonl", "t.ctf", "t.ct"):
+        explore_run(dir, f"run {trace}", "run", "-q", "-o", trace, "--", TARGET, "then-exit", "3", "40", "5", statuses=(5,), trace=trace)
+
+
+@test
+def mem_run(dir):
+    source, app = os.path.join(dir, "app.c"), os.path.join(dir, "app")
+    with open(source, "w", encoding="ascii") as f:
+        f.write("int a[100]; int main(void) { int s = 0; for (int i = 0; i < 100; i++) s += a[i]; return s; }\n")
+    status, _, err = tool("mem", "cc", "-O1", "-g", "-o", app, source)
+    equal(status, 0, "status of mem cc: " + err)
+
+    def facts(result):
+        out = tool("mem", "check", "--json", os.path.join(dir, "out", "t.trace"))[1]
+        found = json.loads(out) if out.startswith("{") else {}
+        return result.out, found.get("accesses"), found.get("complete")
+    wrong = Live(dir, "mem run", "mem", "run", "-q", "-o", "t.trace", "--", app, same=facts).explore()
+    if wrong:
+        raise AssertionError(f"{len(wrong)} faults:\n" + "\n".join(wrong[:100]))
+
+
+def served(p):
+    """One page of a server, or None if it ended."""
+    line = p.stdout.readline()
+    if "http://" not in line:
+        return None
+    address = line[line.index("http://"):].split()[0]
+    try:
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            return answer.status
+    except OSError:
+        return "refused"
+
+
+@test
+def serve_answers_or_says_why_not(dir):
+    trace = os.path.join(dir, "t.jsonl")
+    equal(tool("run", "-q", "-o", trace, "--", TARGET, "events", 3, 30, 0)[0], 0, "status of run")
+    command = Command(dir, "serve", "serve", trace)
+    for call, nth in (("accept", 1), ("malloc", 3), ("malloc", 60), ("malloc", 200), ("thread", 1), ("mmap", 1), ("open", 2), ("read", 1)):
+        command.fresh()
+        p = popen(TOOL, *command.args, env=command.environment({"FAULT_CALL": call, "FAULT_NTH": str(nth)}))
+        got = served(p)
+        if p.poll() is None and got is not None:
+            p.send_signal(signal.SIGINT)
+        _, err = p.communicate(timeout=LIMIT)
+        what = f"serve with {call} {nth}: page {got}, status {p.returncode}, stderr {err[-500:]!r}"
+        assert p.returncode >= 0, what
+        assert got is not None or err.strip(), what
+
+
+if __name__ == "__main__":
+    main()
