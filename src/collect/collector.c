@@ -156,6 +156,7 @@ static void collector_scan(struct collector *c, struct harvest_scan *found)
 	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
 	timebase_publish(&c->timebase, c->harvest.now_ns);
 	lanes_keep_ahead(&c->lanes);
+	parking_look(&c->lanes, c->harvest.now_ns);
 	/*
 	 * If the poll was cut, records from before it remain and must still be ordered with
 	 * later events.

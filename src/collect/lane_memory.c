@@ -35,7 +35,7 @@ uint32_t lanes_used(const struct ctp_arena *a)
 	return used < a->limit ? used : a->limit;
 }
 
-static uint32_t lane_memory_committed(const struct ctp_arena *a)
+uint32_t lane_memory_committed(const struct ctp_arena *a)
 {
 	uint32_t n = ctp_load_relaxed(&a->pool->committed);
 
@@ -80,7 +80,8 @@ void lanes_keep_ahead(struct lanes *l)
 	if (!l->ext)
 		return;
 	keep_ahead(l, &l->lanes, LANES_AHEAD);
-	keep_ahead(l, &l->chunks, CHUNKS_AHEAD);
+	if (!parking_has_enough(l))
+		keep_ahead(l, &l->chunks, CHUNKS_AHEAD);
 	keep_ahead(l, &l->lives, LIVES_AHEAD);
 	keep_ahead(l, &l->sites, SITES_AHEAD);
 }
@@ -263,5 +264,6 @@ void lanes_close(struct lanes *l)
 		map_guard_remove(l->map);
 		munmap(l->map, l->size);
 	}
+	parking_release(&l->parking);
 	memset(l, 0, sizeof(*l));
 }

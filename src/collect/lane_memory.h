@@ -16,6 +16,7 @@
 #include <corotracer/pool.h>
 
 #include "base/err.h"
+#include "collect/chunk_parking.h"
 #include "collect/region.h"
 #include "process/pid_alias.h"
 
@@ -44,6 +45,7 @@ struct lanes {
 	uint64_t offset, size; /* of the mapping, in the file */
 	uint64_t place_holds;  /* free bytes of the file system if less than wanted; 0: enough */
 	int starved;           /* errno of the first failure to commit memory */
+	struct chunk_parking parking;
 	const struct pid_aliases *pids; /* of the processes that write; NULL: their own numbers */
 };
 
@@ -70,6 +72,9 @@ void lanes_keep_ahead(struct lanes *l);
 
 /* Bytes of committed memory. */
 uint64_t lanes_committed(const struct lanes *l);
+
+/* Units that have memory. */
+uint32_t lane_memory_committed(const struct ctp_arena *a);
 
 /* Units in use or formerly in use; at most the limit of the pool. */
 uint32_t lanes_used(const struct ctp_arena *a);
