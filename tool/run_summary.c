@@ -270,6 +270,27 @@ static void lines_garbage(const struct collector_result *r)
 		fputs("corotracer: the region's file was cut short while it was read\n", stderr);
 }
 
+/* What makes times misleading. */
+static void lines_clocks(const struct clock_watch *w)
+{
+	char text[TEXT_SIZE];
+
+	if (w->suspended_ns)
+		fprintf(stderr,
+			"corotracer: the machine was suspended for %s: times do not include that\n",
+			text_duration(text, w->suspended_ns));
+	if (w->wall_step_ns)
+		fprintf(stderr,
+			"corotracer: the wall clock was set, by %s in all: times of day are those "
+			"of the start\n",
+			text_duration(text, w->wall_step_ns));
+	if (w->counter_changes)
+		fprintf(stderr,
+			"corotracer: the cycle counter changed its rate %s time%s: times are not "
+			"reliable\n",
+			number_text(w->counter_changes), number_plural(w->counter_changes));
+}
+
 /* The writers of the stations; in text if some are of another SDK. */
 static void summary_writers(struct printer *p, const struct collector_result *r)
 {
@@ -381,6 +402,7 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 	lines_lanes(r);
 	line_without_station(s, r);
 	lines_garbage(r);
+	lines_clocks(&r->clocks);
 	summary_writers(&p, r);
 	lines_connected(r);
 	printer_end(&p);
@@ -476,6 +498,11 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	print_count(&p, "wakeups", NULL, r->nr_wakeups);
 	print_flag(&p, "region_shrunk", NULL, r->region_shrunk);
 	print_flag(&p, "wild_count", NULL, r->wild_count);
+	print_object(&p, "clocks");
+	print_count(&p, "suspended_ns", NULL, r->clocks.suspended_ns);
+	print_count(&p, "wall_step_ns", NULL, r->clocks.wall_step_ns);
+	print_count(&p, "counter_changes", NULL, r->clocks.counter_changes);
+	print_object_end(&p);
 	summary_json_lanes(&p, r);
 	summary_writers(&p, r);
 	summary_worst(&p, r);

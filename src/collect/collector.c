@@ -59,6 +59,7 @@ struct collector {
 	struct lanes lanes;
 	struct err no_lanes; /* why lanes are not offered */
 	struct tickclock clock;
+	struct clock_watch clocks;
 	struct harvest harvest;
 	struct record record;
 	struct lane_record lane_record;
@@ -157,6 +158,7 @@ static void collector_scan(struct collector *c, struct harvest_scan *found)
 	timebase_publish(&c->timebase, c->harvest.now_ns);
 	lanes_keep_ahead(&c->lanes);
 	parking_look(&c->lanes, c->harvest.now_ns);
+	clock_watch_look(&c->clocks, c->harvest.now_ns, c->clock.usable, false);
 	/*
 	 * If the poll was cut, records from before it remain and must still be ordered with
 	 * later events.
@@ -666,6 +668,8 @@ static void collector_report(void *ctx, struct collector_result *r)
 	r->nr_turned_away = c->endpoint.nr_turned_away;
 	r->nr_wakeups = c->endpoint.nr_wakeups;
 	r->region_shrunk = map_guard_shrunk();
+	clock_watch_look(&c->clocks, clock_now_ns(), c->clock.usable, true);
+	r->clocks = c->clocks;
 	r->launched = c->config->argv != NULL;
 	r->attached = c->config->pid != 0;
 	r->detached = c->config->pid && c->request_state < REQUEST_ENDED;

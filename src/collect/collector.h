@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "collect/clock_watch.h"
 #include "collect/frame_recorder.h"
 #include "collect/lane_scan.h"
 #include "collect/station_scan.h"
@@ -93,6 +94,7 @@ struct collector_result {
 	uint32_t nr_refused;     /* connections of other users, rejected */
 	uint32_t nr_turned_away; /* connections closed for lack of a descriptor */
 	uint64_t nr_wakeups;
+	struct clock_watch clocks;
 	bool region_shrunk;
 	bool wild_count;
 	bool launched;

@@ -126,6 +126,12 @@ def run_counts_frames(n, trace):
 
 
 @check
+def run_watches_the_clocks(n):
+    """Nothing happens to them here: faults/clocks changes them, unit/clock_watch computes with given readings."""
+    n.equal_all("clocks", {"suspended_ns": 0, "wall_step_ns": 0, "counter_changes": 0})
+
+
+@check
 def run_knows_the_size_of_its_region_and_the_writers(n, run, stations, buffer):
     n.within("region_bytes", 128 * STATION_BYTES, 128 * STATION_BYTES + buffer)
     n.equal("writers.corotracer", len(run.truth.coroutines) if stations else 0)
@@ -160,6 +166,7 @@ def check_summary(run, processor_ns, stations=False, forgotten=False, blocks=Fal
     run_counts_context_switches(n, trace, forgotten)
     run_counts_forgotten_facts(n, trace, forgotten)
     run_counts_frames(n, trace)
+    run_watches_the_clocks(n)
     run_knows_the_size_of_its_region_and_the_writers(n, run, stations, buffer)
     if not forgotten:
         run_names_the_coroutines_that_lost_most(n, run, trace, stations)
