@@ -155,6 +155,7 @@ int regions_add(struct annotation_map *r, uint64_t start, uint64_t size, uint32_
 		*met = *first;
 	nr += drop_all(r, inside);
 	r->root = regions_join(regions_join(less, n), rest);
+	r->newest = n;
 	if (++r->nr > r->most)
 		r->most = r->nr;
 	return nr;

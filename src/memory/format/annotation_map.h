@@ -23,8 +23,9 @@ struct annotation {
 /* Initialize with zeros. */
 struct annotation_map {
 	struct annotation *root;
-	struct annotation *spare; /* free nodes, linked by `left` */
-	size_t nr, most;          /* now; maximum */
+	struct annotation *spare;        /* free nodes, linked by `left` */
+	size_t nr, most;                 /* now; maximum */
+	const struct annotation *newest; /* the region added last, which may be gone */
 	uint64_t seed;
 };
 

@@ -25,7 +25,7 @@ enum callee_kind {
 
 struct access_cache {
 	uint64_t pc;
-	const struct access_type *found[2]; /* read, write */
+	struct access_type *found[2]; /* read, write */
 };
 
 struct access_types {
@@ -331,8 +331,8 @@ static void access_read(struct access_types *a, uint64_t pc)
 	access_read_function(a, m, bias, f);
 }
 
-static const struct access_type *access_get(const struct access_types *a, const struct u64map *map,
-					    uint64_t pc)
+static struct access_type *access_get(const struct access_types *a, const struct u64map *map,
+				      uint64_t pc)
 {
 	uint64_t index;
 
@@ -341,10 +341,10 @@ static const struct access_type *access_get(const struct access_types *a, const 
 	return a->found[index - 1]->type ? a->found[index - 1] : NULL;
 }
 
-const struct access_type *access_types_find(struct access_types *a, uint64_t pc, bool is_write)
+struct access_type *access_types_find(struct access_types *a, uint64_t pc, bool is_write)
 {
 	struct access_cache *c = &a->cache[pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ACCESS_BITS)];
-	const struct access_type *first, *second;
+	struct access_type *first, *second;
 
 	if (!pc)
 		return NULL;
@@ -360,14 +360,31 @@ const struct access_type *access_types_find(struct access_types *a, uint64_t pc,
 	return c->found[is_write];
 }
 
-bool access_tells_field(const struct types *t, const struct access_type *found, uint32_t size)
+/* The same without an answer that is kept. */
+static bool access_finds_field(const struct types *t, const struct access_type *found,
+			       uint32_t size)
 {
 	uint64_t end;
 
-	if (!found || !found->is_exact)
-		return false;
 	return !found->is_record || !types_get(t, found->type)->nr_leaves ||
 	       types_leaf_at(t, found->type, found->offset, size, &end) != LEAF_PADDING;
+}
+
+bool access_tells_field(const struct types *t, struct access_type *found, uint32_t size)
+{
+	uint8_t bit;
+
+	if (!found || !found->is_exact)
+		return false;
+	if (!size || size & (size - 1) || size > 128)
+		return access_finds_field(t, found, size);
+	bit = (uint8_t)size;
+	if (!(found->told & bit)) {
+		found->told |= bit;
+		if (access_finds_field(t, found, size))
+			found->tells |= bit;
+	}
+	return found->tells & bit;
 }
 
 void access_types_free(struct access_types *a)

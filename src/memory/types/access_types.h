@@ -20,6 +20,7 @@ struct access_type {
 	uint64_t offset;
 	bool is_record;
 	bool is_indexed; /* somewhere in the array at @offset: the object's start is not known */
+	uint8_t told, tells; /* access_tells_field(): bit i for accesses of 2 to the i bytes */
 	bool is_exact; /* every access of the instruction is at this offset, or in the same array */
 };
 
@@ -29,14 +30,14 @@ struct access_types;
 struct access_types *access_types_new(struct types *types);
 
 /* @pc is the address after the call of the runtime, as the trace has it.  NULL: unknown. */
-const struct access_type *access_types_find(struct access_types *a, uint64_t pc, bool is_write);
+struct access_type *access_types_find(struct access_types *a, uint64_t pc, bool is_write);
 
 /*
  * True if @found, which may be NULL, names the field that an access of @size bytes is to.  An
  * access between the fields of a struct is to another struct that begins with the same members: the
  * program converted the pointer.
  */
-bool access_tells_field(const struct types *t, const struct access_type *found, uint32_t size);
+bool access_tells_field(const struct types *t, struct access_type *found, uint32_t size);
 
 /* Accepts NULL. */
 void access_types_free(struct access_types *a);

@@ -588,7 +588,8 @@ static int mem_places_find_span(struct mem_places *p, uint64_t address, uint64_t
 	return span_of_rest(p, address, s);
 }
 
-int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct address_owner *out)
+int mem_places_find_rest(struct mem_places *p, uint64_t address, uint64_t pc,
+			 struct address_owner *out)
 {
 	struct owner_cache *c = &p->cache[(pc ^ pc >> 10) & (CACHE_SIZE - 1)];
 	struct span s;
@@ -617,6 +618,18 @@ int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct 
 		out->offset = (address - s.start) % s.stride;
 	}
 	return 0;
+}
+
+int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct address_owner *out)
+{
+	typed_memory_begin(p->typed);
+	return mem_places_find_rest(p, address, pc, out);
+}
+
+bool mem_places_has_vote(const struct mem_places *p, const struct heap_block *block)
+{
+	return typed_memory_has_vote(p->typed, heap_blocks_site(&p->blocks, block->site),
+				     block->end - block->start);
 }
 
 const struct owner *mem_places_owner(const struct mem_places *p, uint32_t number)

@@ -73,8 +73,16 @@ int mem_places_record(struct mem_places *p, const struct mem_record *r);
 /* True if no annotations are in force: all of a block of the heap has the same owner. */
 bool mem_places_is_plain(const struct mem_places *p);
 
-/* Always finds an owner; its kind says how much is known.  Returns 0 or -ENOMEM. */
+/*
+ * The owner of the first byte of an access; there is always one, its kind says how much is known.
+ * Then that of another byte of the same access.  Return 0 or -ENOMEM.
+ */
 int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct address_owner *out);
+int mem_places_find_rest(struct mem_places *p, uint64_t address, uint64_t pc,
+			 struct address_owner *out);
+
+/* True if the types of blocks like this one are known by vote. */
+bool mem_places_has_vote(const struct mem_places *p, const struct heap_block *block);
 
 /*
  * For heap blocks without annotations: instructions that access them vote on their types.  Give all

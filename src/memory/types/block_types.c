@@ -97,15 +97,22 @@ static uint64_t block_group_key(const struct heap_site *site, uint64_t size)
 /* The number of the group of a block, from 1; 0: too many groups.  -ENOMEM. */
 static int64_t block_group_of(struct block_types *b, const struct heap_block *block)
 {
-	const struct heap_site *site = heap_blocks_site(&b->live, block->site);
-	uint64_t size = block->end - block->start;
-	uint64_t *at = u64map_at(&b->by_key, block_group_key(site, size));
+	struct heap_site *site = heap_blocks_site(&b->live, block->site);
+	uint64_t size = block->end - block->start, *at;
 	uint32_t given;
 
+	if (site->note && site->noted_size == size)
+		return site->note;
+	at = u64map_at(&b->by_key, block_group_key(site, size));
 	if (!at)
 		return -ENOMEM;
-	if (*at || b->nr == BLOCK_GROUPS_MAX)
-		return (int64_t)*at;
+	if (*at) {
+		site->note = (uint32_t)*at;
+		site->noted_size = size;
+		return site->note;
+	}
+	if (b->nr == BLOCK_GROUPS_MAX)
+		return 0;
 	if (b->nr == b->room && block_groups_grow(b) < 0)
 		return -ENOMEM;
 	b->lists[b->nr] = (struct vote_list){ 0 };
@@ -120,14 +127,18 @@ static int64_t block_group_of(struct block_types *b, const struct heap_block *bl
 	return b->nr;
 }
 
-const struct block_group *block_types_find(const struct block_types *b,
-					   const struct heap_site *site, uint64_t size)
+const struct block_group *block_types_find(const struct block_types *b, struct heap_site *site,
+					   uint64_t size)
 {
 	uint64_t number;
 
-	if (!u64map_get(&b->by_key, block_group_key(site, size), &number))
-		return NULL;
-	return block_types_group(b, (uint32_t)number);
+	if (!site->note || site->noted_size != size) {
+		if (!u64map_get(&b->by_key, block_group_key(site, size), &number))
+			number = 0;
+		site->note = (uint32_t)number + 1;
+		site->noted_size = size;
+	}
+	return block_types_group(b, site->note - 1);
 }
 
 /* ---- votes ----------------------------------------------------------------- */
@@ -257,7 +268,7 @@ static uint64_t block_distance(const struct types *t, const struct access_type *
 static int block_vote_of(struct block_types *b, uint64_t address, uint64_t pc, uint32_t bytes,
 			 bool is_write)
 {
-	const struct access_type *found = access_types_find(b->accesses, pc, is_write);
+	struct access_type *found = access_types_find(b->accesses, pc, is_write);
 	struct heap_block block;
 	struct block_vote vote;
 	uint64_t size, at;

@@ -46,9 +46,9 @@ int block_types_vote_run(struct block_types *b, const struct mem_access *access,
 /* End the first pass: choose the types, and forget all blocks. */
 void block_types_decide(struct block_types *b);
 
-/* The group of blocks of @size bytes from @site; NULL: none is known. */
-const struct block_group *block_types_find(const struct block_types *b,
-					   const struct heap_site *site, uint64_t size);
+/* The group of blocks of @size bytes from @site, which notes it; NULL: none is known. */
+const struct block_group *block_types_find(const struct block_types *b, struct heap_site *site,
+					   uint64_t size);
 
 /*
  * True if blocks from @site without a type are mostly accessed as bytes: one by one, or many at

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HEAP_GRANULE 4u /* log2 of the bytes that share a place in `near` */
+#define HEAP_NOTED   4  /* granules of a new block that are entered at once */
+
 static int heap_blocks_add_site(struct heap_blocks *h, uint64_t pc, uint32_t stack, uint32_t next)
 {
 	if (h->nr_sites == h->sites_size) {
@@ -44,6 +47,48 @@ static int64_t heap_blocks_site_of(struct heap_blocks *h, uint64_t pc, uint32_t 
 	return h->nr_sites - 1;
 }
 
+static const struct annotation **heap_blocks_near(const struct heap_blocks *h, uint64_t address)
+{
+	return &h->near[(address >> HEAP_GRANULE) & (h->near_size - 1)];
+}
+
+/* Without memory, searches take longer. */
+static void heap_blocks_grow_near(struct heap_blocks *h)
+{
+	uint32_t size = h->near ? h->near_size * 4 : HEAP_NEAR, nr = h->near_size, i;
+	const struct annotation **old = h->near, **more;
+
+	if (h->near && (h->live.nr < h->near_size / 4 || size > HEAP_NEAR_MAX))
+		return;
+	more = calloc(size, sizeof(struct annotation *));
+	if (!more)
+		return;
+	h->near = more;
+	h->near_size = size;
+	for (i = 0; i < nr; i++) {
+		if (old[i])
+			*heap_blocks_near(h, old[i]->start) = old[i];
+	}
+	free(old);
+}
+
+/* The first accesses to a block shall find it at once. */
+static void heap_blocks_note(struct heap_blocks *h, const struct annotation *a)
+{
+	uint64_t at;
+	int i;
+
+	if (!h->end || a->start < h->lowest)
+		h->lowest = a->start;
+	h->end = a->end > h->end ? a->end : h->end;
+	heap_blocks_grow_near(h);
+	at = a->start;
+	for (i = 0; h->near && i < HEAP_NOTED && at < a->end; i++) {
+		*heap_blocks_near(h, at) = a;
+		at += UINT64_C(1) << HEAP_GRANULE;
+	}
+}
+
 int heap_blocks_record(struct heap_blocks *h, const struct mem_record *r)
 {
 	struct annotation met;
@@ -53,15 +98,15 @@ int heap_blocks_record(struct heap_blocks *h, const struct mem_record *r)
 		regions_remove(&h->live, r->address);
 	if (r->kind != MEM_ALLOC)
 		return 0;
-	if (!h->near) /* without it, searches take longer */
-		h->near = calloc(HEAP_NEAR, sizeof(struct annotation *));
 	site = heap_blocks_site_of(h, r->pc, r->stack);
 	if (site < 0)
 		return -ENOMEM;
 	h->sites[site].blocks++;
 	h->sites[site].bytes += r->value;
-	return regions_add(&h->live, r->address, r->value, 0, (uint32_t)site, &met) < 0 ? -ENOMEM
-											: 0;
+	if (regions_add(&h->live, r->address, r->value, 0, (uint32_t)site, &met) < 0)
+		return -ENOMEM;
+	heap_blocks_note(h, h->live.newest);
+	return 0;
 }
 
 static bool heap_blocks_contains(const struct annotation *a, uint64_t address)
@@ -78,10 +123,10 @@ bool heap_blocks_find(struct heap_blocks *h, uint64_t address, uint64_t pc, stru
 	const struct annotation **recent = &h->recent[(pc ^ pc >> 10) & (HEAP_RECENT - 1)];
 	const struct annotation *a = *recent, **near;
 
-	if (!h->live.nr)
+	if (address - h->lowest >= h->end - h->lowest)
 		return false;
 	if (!heap_blocks_contains(a, address)) {
-		near = h->near ? &h->near[(address >> 4) & (HEAP_NEAR - 1)] : NULL;
+		near = h->near ? heap_blocks_near(h, address) : NULL;
 		a = near ? *near : NULL;
 		if (!heap_blocks_contains(a, address))
 			a = regions_find(&h->live, address);

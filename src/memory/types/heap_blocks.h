@@ -18,13 +18,16 @@
 
 #define HEAP_SITES_MAX (1u << 20) /* then blocks have site 0, whose pc and stack are 0 */
 #define HEAP_RECENT    1024u      /* a power of two */
-#define HEAP_NEAR      (1u << 18) /* a power of two */
+#define HEAP_NEAR      (1u << 18) /* a power of two; of many blocks up to HEAP_NEAR_MAX */
+#define HEAP_NEAR_MAX  (1u << 22)
 
 struct heap_site {
 	uint64_t pc;            /* return address of the allocating call */
 	uint32_t stack;         /* for mem_reader_stack() */
 	uint32_t next;          /* another site of the same hash; 0: none */
 	uint64_t blocks, bytes; /* allocated so far */
+	uint64_t noted_size;    /* for block_types.h: */
+	uint32_t note;          /* what it found for blocks of that size; 0: nothing yet */
 };
 
 struct heap_block {
@@ -40,6 +43,8 @@ struct heap_blocks {
 	struct u64map by_hash;                        /* to 1 + number of its first site */
 	const struct annotation *recent[HEAP_RECENT]; /* by pc: the block found last */
 	const struct annotation **near; /* by address / 16: the same; NULL: no memory yet */
+	uint32_t near_size;
+	uint64_t lowest, end; /* no block was outside of these addresses */
 };
 
 /* Take an allocation or its end; ignores other records.  0 or -ENOMEM. */
@@ -49,7 +54,7 @@ int heap_blocks_record(struct heap_blocks *h, const struct mem_record *r);
 bool heap_blocks_find(struct heap_blocks *h, uint64_t address, uint64_t pc, struct heap_block *out);
 
 /* Sites have numbers from 0; the pointer is valid until the next record. */
-static inline const struct heap_site *heap_blocks_site(const struct heap_blocks *h, uint32_t site)
+static inline struct heap_site *heap_blocks_site(const struct heap_blocks *h, uint32_t site)
 {
 	return &h->sites[site];
 }

@@ -10,7 +10,7 @@ struct typed_memory {
 	struct types *types;
 	struct access_types *accesses;
 	struct block_types *blocks;
-	/* The last place by code: the parts of one access belong to the same object. */
+	/* The last place by code of this access: its parts belong to the same object. */
 	uint64_t last_pc, last_address;
 	struct typed_place last;
 };
@@ -56,7 +56,7 @@ static bool typed_is_continued(const struct typed_memory *m, uint64_t address, u
 static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc,
 			  struct typed_place *out)
 {
-	const struct access_type *found;
+	struct access_type *found;
 	const struct type *type;
 
 	if (typed_is_continued(m, address, pc)) {
@@ -81,7 +81,7 @@ static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc,
 }
 
 void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
-		       const struct heap_block *block, const struct heap_site *site,
+		       const struct heap_block *block, struct heap_site *site,
 		       struct typed_place *out)
 {
 	const struct block_group *group = block ? block_types_find(m->blocks, site,
@@ -97,6 +97,18 @@ void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
 					     .stride = group->stride };
 	else
 		typed_by_code(m, address, pc, out);
+}
+
+void typed_memory_begin(struct typed_memory *m)
+{
+	m->last = (struct typed_place){ 0 };
+}
+
+bool typed_memory_has_vote(const struct typed_memory *m, struct heap_site *site, uint64_t size)
+{
+	const struct block_group *group = block_types_find(m->blocks, site, size);
+
+	return group && group->type;
 }
 
 uint64_t typed_memory_votes(const struct typed_memory *m, uint32_t type, uint64_t *agreeing)

@@ -37,8 +37,14 @@ void typed_memory_decide(struct typed_memory *m);
  * is known, but the address may be in the heap.
  */
 void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
-		       const struct heap_block *block, const struct heap_site *site,
+		       const struct heap_block *block, struct heap_site *site,
 		       struct typed_place *out);
+
+/* An access begins: only its own parts belong to the object of its first part. */
+void typed_memory_begin(struct typed_memory *m);
+
+/* True if blocks of @size bytes from @site have a type by vote. */
+bool typed_memory_has_vote(const struct typed_memory *m, struct heap_site *site, uint64_t size);
 
 /* The votes on blocks of @type, and how many of them agree; 0 if no block has it by vote. */
 uint64_t typed_memory_votes(const struct typed_memory *m, uint32_t type, uint64_t *agreeing);
