@@ -19,9 +19,10 @@ struct blame *blame_new(const struct sim_config *config, struct err *err)
 		b->config = *config;
 		b->types = types_new();
 		b->symbols = symbols_new();
+		b->memos = blame_memos_new();
 		b->places = b->types ? mem_places_new(b->types) : NULL;
 	}
-	if (!b || !b->types || !b->symbols || !b->places) {
+	if (!b || !b->types || !b->symbols || !b->places || !b->memos) {
 		err_set(err, -ENOMEM, "no memory to attribute misses");
 		blame_free(b);
 		return NULL;
@@ -55,6 +56,7 @@ int blame_modules(struct blame *b, const struct mem_facts *facts)
 	b->facts = facts;
 	if (b->nr_modules == facts->nr_modules)
 		return 0;
+	blame_memos_settle(b);
 	for (; b->nr_modules < facts->nr_modules; b->nr_modules++) {
 		if (blame_add_symbols(b->symbols, &facts->modules[b->nr_modules]) < 0)
 			return -ENOMEM;
@@ -64,6 +66,7 @@ int blame_modules(struct blame *b, const struct mem_facts *facts)
 
 int blame_record(struct blame *b, const struct mem_record *r)
 {
+	blame_memos_record(b, r);
 	if ((r->kind == MEM_CORO || r->kind == MEM_ADD) && blame_coroutine_record(b, r) < 0)
 		return -ENOMEM;
 	return mem_places_record(b->places, r);
@@ -209,7 +212,8 @@ static int blame_take_apart(struct blame *b, const struct mem_record *r, struct 
 		struct touched *t = &list[nr++];
 		uint64_t end, take = left, rest;
 
-		if (mem_places_find(b->places, address, r->pc, &t->place) < 0)
+		if ((nr == 1 ? mem_places_find(b->places, address, r->pc, &t->place)
+			     : mem_places_find_rest(b->places, address, r->pc, &t->place)) < 0)
 			return -ENOMEM;
 		t->owner = blame_owner_of(b, t->place.owner);
 		if (!t->owner)
@@ -252,15 +256,23 @@ static uint32_t mark_missed(const struct blame *b, struct touched *list, int nr,
 	return missed ? missed : (uint32_t)nr;
 }
 
+/* The counts of the line of an element; NULL: the owner has none. */
+static struct blame_counts *blame_line_counts(const struct blame *b, const struct touched *t)
+{
+	uint64_t line = t->place.offset / b->config.level[0].line;
+
+	if (t->field == UINT32_MAX || !t->owner->nr_lines)
+		return NULL;
+	return &t->owner->lines[line < t->owner->nr_lines ? line : t->owner->nr_lines - 1];
+}
+
 static void count_line(struct blame *b, const struct touched *t, bool write, uint64_t weight,
 		       const struct sim_outcome *out, uint32_t index, uint32_t parts)
 {
-	uint64_t line = t->place.offset / b->config.level[0].line;
-	struct blame_counts *c;
+	struct blame_counts *c = blame_line_counts(b, t);
 
-	if (!t->owner->nr_lines)
+	if (!c)
 		return;
-	c = &t->owner->lines[line < t->owner->nr_lines ? line : t->owner->nr_lines - 1];
 	count_access(c, write, weight);
 	if (t->missed)
 		count_misses(b, c, out, weight, index, parts);
@@ -337,7 +349,23 @@ static int count_allocation(struct blame *b, const struct mem_record *r, uint64_
 	return 0;
 }
 
-int blame_access(struct blame *b, const struct mem_record *r, const struct sim_outcome *out)
+/* Further accesses like this one, which is to a single field, are found faster. */
+static void blame_keep(struct blame *b, const struct mem_record *r, const struct touched *t)
+{
+	const struct blame_found found = {
+		.place = &t->place,
+		.owner = t->owner,
+		.field = t->field == UINT32_MAX ? NULL : &t->owner->fields[t->field],
+		.line = blame_line_counts(b, t),
+		.heap = blame_heap_counts(b, &t->place),
+		.site = blame_site_of(b, r->pc), /* exists */
+	};
+
+	b->last_place = t->place;
+	blame_memos_keep(b, r, &found);
+}
+
+static int blame_search(struct blame *b, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct touched list[TOUCHED_MAX];
 	uint64_t weight = r->weight_256 ? r->weight_256 : BLAME_ONE;
@@ -349,8 +377,6 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 	if (nr < 0)
 		return -ENOMEM;
 	b->has_last_place = nr == 1;
-	if (nr == 1)
-		b->last_place = list[0].place;
 	for (i = 0; i < nr; i++)
 		list[i].missed = false;
 	if (out->level[0].misses && nr)
@@ -369,9 +395,16 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 		return -ENOMEM;
 	if (count_site(b, r, nr ? &list[0] : NULL, weight, out) < 0)
 		return -ENOMEM;
+	if (nr == 1)
+		blame_keep(b, r, &list[0]);
 	if (nr && (out->invalidated || out->level[0].by_class[SIM_COHERENCE]))
 		return blame_note_shared(b, r, &list[0].place, out);
 	return 0;
+}
+
+int blame_access(struct blame *b, const struct mem_record *r, const struct sim_outcome *out)
+{
+	return blame_memos_count(b, r, out) ? 0 : blame_search(b, r, out);
 }
 
 /*
@@ -411,6 +444,7 @@ void blame_free(struct blame *b)
 		free((void *)(uintptr_t)value); /* NOLINT(performance-no-int-to-ptr) */
 	u64map_release(&b->by_pc);
 	blame_tables_release(b);
+	blame_memos_free(b->memos);
 	blame_coroutines_release(b);
 	blame_allocations_release(b);
 	blame_functions_release(b);

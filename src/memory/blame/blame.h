@@ -143,11 +143,11 @@ size_t blame_shared(struct blame *b, const struct blame_shared **out, size_t nr)
 const struct blame_shared *blame_shared_at(const struct blame *b, uint64_t address);
 
 /* Totals of all accesses. */
-const struct blame_counts *blame_total(const struct blame *b);
+const struct blame_counts *blame_total(struct blame *b);
 uint64_t blame_shared_dropped(const struct blame *b); /* accesses beyond the bound */
 
 /* Accesses to the heap and their misses, by how their types are known. */
-const struct blame_counts *blame_heap(const struct blame *b, enum blame_naming naming);
+const struct blame_counts *blame_heap(struct blame *b, enum blame_naming naming);
 
 /*
  * For a type that heap blocks have by vote: the share of votes that agree, from 0 to 1; negative:

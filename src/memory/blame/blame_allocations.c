@@ -247,6 +247,7 @@ size_t blame_allocations(struct blame *b, const struct blame_allocation **out, s
 {
 	size_t i;
 
+	blame_memos_settle(b);
 	if (!b->allocations)
 		allocations_make(b);
 	for (i = 0; i < b->nr_allocations && i < nr; i++)

@@ -291,6 +291,7 @@ const struct blame_coroutine *blame_coroutines(struct blame *b, size_t *nr)
 	struct blame_changes *c = b->changes;
 	size_t i;
 
+	blame_memos_settle(b);
 	*nr = 0;
 	if (!c || !c->has_coroutines)
 		return &none;

@@ -65,6 +65,7 @@ size_t blame_functions(struct blame *b, const struct blame_function **out, size_
 {
 	size_t i;
 
+	blame_memos_settle(b);
 	if (!b->functions)
 		functions_make(b);
 	for (i = 0; i < b->nr_functions && i < nr; i++)

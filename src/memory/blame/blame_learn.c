@@ -61,8 +61,9 @@ struct blame_counts *blame_heap_counts(struct blame *b, const struct address_own
 	return kind == OWNER_HEAP || kind == OWNER_MAPPING ? &b->heap[BLAME_UNNAMED] : NULL;
 }
 
-const struct blame_counts *blame_heap(const struct blame *b, enum blame_naming naming)
+const struct blame_counts *blame_heap(struct blame *b, enum blame_naming naming)
 {
+	blame_memos_settle(b);
 	return &b->heap[naming];
 }
 

@@ -9,6 +9,7 @@
 #include "memory/blame/blame_allocations.h"
 #include "memory/blame/blame_coroutines.h"
 #include "memory/blame/blame_functions.h"
+#include "memory/blame/blame_memo.h"
 
 struct blame {
 	struct sim_config config;
@@ -23,6 +24,7 @@ struct blame {
 	struct blame_site *last_site;
 	struct address_owner last_place; /* of the last access; of its only field */
 	bool has_last_place;             /* false: it has several */
+	struct blame_memos *memos;       /* accesses that are not in the tables yet */
 	struct blame_counts total;
 	struct blame_counts heap[BLAME_NAMINGS];
 

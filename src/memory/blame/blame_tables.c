@@ -163,6 +163,7 @@ size_t blame_owners(struct blame *b, const struct blame_owner **out, size_t nr)
 {
 	size_t i;
 
+	blame_memos_settle(b);
 	free(b->sorted_owners);
 	b->nr_sorted_owners = 0;
 	b->sorted_owners = calloc(b->owners_size + 1, sizeof(struct blame_owner *));
@@ -285,6 +286,7 @@ size_t blame_sites(struct blame *b, const struct blame_site **out, size_t nr)
 {
 	size_t i;
 
+	blame_memos_settle(b);
 	if (!b->lines)
 		make_lines(b);
 	for (i = 0; i < b->nr_lines && i < nr; i++)
@@ -294,8 +296,9 @@ size_t blame_sites(struct blame *b, const struct blame_site **out, size_t nr)
 
 /* ---- accessors ------------------------------------------------------------ */
 
-const struct blame_counts *blame_total(const struct blame *b)
+const struct blame_counts *blame_total(struct blame *b)
 {
+	blame_memos_settle(b);
 	return &b->total;
 }
 

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_blame_memo.c - the sums of memos are those of searching the owner of every access.
+ *
+ * Two attributions get the same random records: blocks that come, go and overlap, annotations,
+ * coroutines, accesses of several threads with and without misses.  Reading a total settles the
+ * memos, so that the second one, which does so before each access, searches every time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "memory/blame/blame.h"
+#include "memory/blame/blame_allocations.h"
+#include "memory/blame/blame_coroutines.h"
+
+#define RECORDS 200000u
+#define LISTED  512u
+
+static uint64_t memo_seed = 88172645463325252u;
+
+static uint64_t memo_some(uint64_t below)
+{
+	memo_seed ^= memo_seed << 13;
+	memo_seed ^= memo_seed >> 7;
+	memo_seed ^= memo_seed << 17;
+	return (memo_seed >> 11) % below;
+}
+
+static uint64_t memo_address(void)
+{
+	return memo_some(4) ? 0x10000 + memo_some(64) * 64 + memo_some(70)
+			    : 0x7ffc00000000 + memo_some(256) * 8;
+}
+
+static struct mem_record memo_access(struct sim_outcome *out)
+{
+	struct mem_record r = { .kind = (uint8_t)memo_some(2),
+				.size = (uint8_t)(1 + memo_some(8)),
+				.thread = (uint32_t)memo_some(3),
+				.address = memo_address(),
+				.pc = 0x4000 + memo_some(12),
+				.weight_256 = memo_some(8) ? 256 : 700 };
+	struct sim_config config;
+
+	sim_config_default(&config);
+	sim_outcome_of_hit(&config, r.address, r.size, out);
+	if (memo_some(3))
+		return r;
+	out->level[0].misses = 1;
+	out->level[1].misses = (uint16_t)memo_some(2);
+	out->level[0].by_class[memo_some(SIM_CLASSES)] = 1;
+	out->missed_first = 1;
+	out->from_peer = (uint16_t)memo_some(2);
+	out->truly_shared = memo_some(2);
+	out->invalidated = memo_some(10) == 0;
+	return r;
+}
+
+static struct mem_record memo_other(bool has_annotations)
+{
+	static const uint8_t kinds[] = { MEM_ALLOC, MEM_ALLOC, MEM_FREE,  MEM_MARK,
+					 MEM_CORO,  MEM_ADD,   MEM_REMOVE };
+	struct mem_record r = { .kind = kinds[memo_some(has_annotations ? 7 : 5)],
+				.address = 0x10000 + memo_some(64) * 64,
+				.pc = 0x9000 + memo_some(3),
+				.thread = (uint32_t)memo_some(3),
+				.stack = (uint32_t)memo_some(2) };
+
+	r.value = r.kind == MEM_CORO ? memo_some(4) : 16 + 32 * memo_some(4);
+	r.name = "thing";
+	r.name_size = 5;
+	r.elem_size = 16;
+	r.elem_count = 3;
+	return r;
+}
+
+static void memo_same_counts(const struct blame_counts *a, const struct blame_counts *b)
+{
+	CHECK(!memcmp(a, b, sizeof(*a)));
+}
+
+static void memo_compare_owners(struct blame *a, struct blame *b)
+{
+	const struct blame_owner *x[LISTED], *y[LISTED];
+	size_t nr = blame_owners(a, x, LISTED), i;
+
+	CHECK_EQ(nr, blame_owners(b, y, LISTED));
+	CHECK(nr > 2 && nr <= LISTED);
+	for (i = 0; i < nr; i++) {
+		CHECK_EQ(x[i]->owner, y[i]->owner);
+		memo_same_counts(&x[i]->counts, &y[i]->counts);
+	}
+	memo_same_counts(blame_total(a), blame_total(b));
+	for (i = 0; i < BLAME_NAMINGS; i++)
+		memo_same_counts(blame_heap(a, (enum blame_naming)i),
+				 blame_heap(b, (enum blame_naming)i));
+}
+
+static void memo_compare_sites(struct blame *a, struct blame *b)
+{
+	const struct blame_allocation *u[LISTED], *v[LISTED];
+	const struct blame_site *x[LISTED], *y[LISTED];
+	size_t nr = blame_sites(a, x, LISTED), i;
+
+	CHECK_EQ(nr, blame_sites(b, y, LISTED));
+	for (i = 0; i < nr && i < LISTED; i++) {
+		CHECK_EQ(x[i]->pc, y[i]->pc);
+		CHECK_EQ(x[i]->owner, y[i]->owner);
+		memo_same_counts(&x[i]->counts, &y[i]->counts);
+	}
+	nr = blame_allocations(a, u, LISTED);
+	CHECK_EQ(nr, blame_allocations(b, v, LISTED));
+	for (i = 0; i < nr && i < LISTED; i++)
+		memo_same_counts(&u[i]->counts, &v[i]->counts);
+}
+
+static void memo_compare_coroutines(struct blame *a, struct blame *b)
+{
+	const struct blame_coroutine *x, *y;
+	size_t nr, other, i;
+
+	x = blame_coroutines(a, &nr);
+	y = blame_coroutines(b, &other);
+	CHECK_EQ(nr, other);
+	for (i = 0; i < nr; i++)
+		memo_same_counts(&x[i].all.counts, &y[i].all.counts);
+}
+
+static void memo_run(bool has_annotations)
+{
+	struct mem_facts facts = { 0 };
+	struct sim_config config;
+	struct err err = { 0 };
+	struct sim_outcome out;
+	struct blame *a, *b;
+	uint32_t i;
+
+	sim_config_default(&config);
+	a = blame_new(&config, &err);
+	b = blame_new(&config, &err);
+	CHECK(a && b && blame_modules(a, &facts) == 0 && blame_modules(b, &facts) == 0);
+	for (i = 0; i < RECORDS; i++) {
+		bool is_access = memo_some(200) != 0;
+		struct mem_record r = is_access ? memo_access(&out) : memo_other(has_annotations);
+
+		blame_total(b);
+		CHECK_EQ(is_access ? blame_access(a, &r, &out) : blame_record(a, &r), 0);
+		CHECK_EQ(is_access ? blame_access(b, &r, &out) : blame_record(b, &r), 0);
+	}
+	memo_compare_owners(a, b);
+	memo_compare_sites(a, b);
+	memo_compare_coroutines(a, b);
+	blame_free(a);
+	blame_free(b);
+}
+
+static void memos_of_blocks_count_as_searches_do(void)
+{
+	memo_run(false);
+}
+
+static void memos_of_annotated_memory_count_as_searches_do(void)
+{
+	memo_run(true);
+}
+
+int main(void)
+{
+	RUN(memos_of_blocks_count_as_searches_do);
+	RUN(memos_of_annotated_memory_count_as_searches_do);
+	return 0;
+}
