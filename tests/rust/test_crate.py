@@ -114,4 +114,23 @@ def miri_finds_nothing(dir):
     assert int(re.search(r"(\d+) passed", out)[1]) >= 11, out
 
 
+@test
+def thread_sanitizer_finds_nothing_in_wakers(dir):
+    """The wakers, where no Miri is installed.  The standard library and the test harness are not instrumented:
+    what is reported of them alone does not count.  The other tests read as the collector does, which needs fences,
+    and ThreadSanitizer does not know fences."""
+    need_cargo()
+    if os.environ.get("COROTRACER_FULL") != "1":
+        raise Skip("only with COROTRACER_FULL=1")
+    target = f"{os.uname().machine}-unknown-linux-gnu"
+    status, out = cargo("test", "--target", target, "-p", "corotracer", "--lib", "--", "waker", "the_next_poll", root=plain(),
+                        env={"CARGO_TARGET_DIR": os.path.join(BUILD, "target-tsan"), "RUSTC_BOOTSTRAP": "1",
+                             "RUSTFLAGS": "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"})
+    ran = re.search(r"(\d+) passed; (\d+) failed", out)
+    if not ran:
+        raise Skip(f"this compiler has no ThreadSanitizer: {out.strip().splitlines()[-1:]}")
+    reports = [r for r in out.split("WARNING: ThreadSanitizer")[1:] if re.search(r"sdk/rust/src/(?!tests\.rs)", r)]
+    equal((int(ran[1]) >= 5, ran[2], reports[:1]), (True, "0", []), f"passed, failed, races; status {status}")
+
+
 main()

@@ -182,7 +182,7 @@ fn note(place: &'static Location<'static>, reason: Reason, resource: Option<u64>
     thread::with(|t| {
         if let (true, Some(s)) = (t.current.get() != 0, session()) {
             let site = if t.ready(s) { site::number(s, place, function) } else { 0 };
-            t.note.set(Note { site, reason: reason as u32, resource });
+            t.note.set(Note::new(site, reason as u32, resource));
         }
     });
 }

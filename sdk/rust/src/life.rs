@@ -325,6 +325,7 @@ pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
 /// The kind of the last event of the coroutine `id`, and the number of its transitions; None if it
 /// has ended and the life may belong to another coroutine.  A waker may outlive the coroutine that
 /// it wakes.  The lives of an earlier session are zeros: a poll that began in it sees the id 0.
+#[inline(always)]
 fn events_of(l: &Life, id: u64) -> Option<(u32, u32)> {
     // (ctp-M) pairs with the release store in begin().
     if l.id.load(Ordering::Acquire) != id || id == 0 {
@@ -339,6 +340,7 @@ fn events_of(l: &Life, id: u64) -> Option<(u32, u32)> {
 
 /// Record that the coroutine `id`, whose life was `l`, was made ready to run.  Returns the number of
 /// its transitions; None if it has ended.
+#[inline(always)]
 pub(crate) fn wake(
     l: &Life,
     id: u64,
@@ -354,7 +356,7 @@ pub(crate) fn wake(
     }
     let (_, seen) = events_of(l, id)?;
     let what = what(REC_WAKE, reason, site);
-    if t.fits(s, 1) {
+    if t.has_room(1) {
         // SAFETY: room for a record.
         unsafe { put(t.at.get(), order::ticks(), id, waker, seen, what) };
         t.publish(s, 1);

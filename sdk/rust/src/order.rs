@@ -43,6 +43,23 @@ pub(crate) fn fence_full() {
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
+/// Fetch the cache line at `address` to be written soon.  Any address is allowed: it cannot fault.
+#[inline(always)]
+pub(crate) fn prefetch_to_write(address: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: changes no register and no memory; without effect on processors that do not have it.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = address;
+}
+
 /// On aarch64 the counter may run at only 19 MHz: ticks are 32nds of its period.
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 const TICKS_SHIFT: u32 = 5;

@@ -4,10 +4,11 @@
 use crate::memory::Mark;
 use crate::probe::Probe;
 use crate::session::session;
-use crate::thread::{self, Note};
+use crate::thread::{self, Note, Thread};
 use crate::waker::Slot;
 use crate::wire::{END_CANCELLED, REASON_JOIN};
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -174,13 +175,12 @@ impl PollTrace {
         if !self.probe.is_open() || self.finished {
             return self.poll_untraced(cx, poll);
         }
-        let mut run = Run::enter(self);
+        let run = Run::enter(self);
         let polled = if run.trace.probe.life().is_null() {
             poll(cx) // the station protocol has no wake event
         } else {
-            let probe = &run.trace.probe;
-            let waker = run.trace.slot.lend(cx.waker(), probe.life(), probe.id(), run.outer != 0);
-            if probe.is_adopted {
+            let waker = run.trace.slot.lend(cx.waker(), run.trace.probe.life(), run.id, run.outer != 0);
+            if run.trace.probe.is_adopted {
                 run.trace.slot.doubt();
             }
             poll(&mut Context::from_waker(&waker))
@@ -212,55 +212,76 @@ impl PollTrace {
     }
 }
 
-/// A poll in progress on this thread.
+/// A poll in progress on this thread.  Dropped: it panicked.
 struct Run<'a> {
     trace: &'a mut PollTrace,
+    id: u64,
     /// The traced future that was running on this thread before this poll, and its pending note.
     outer: u64,
     outer_note: Note,
     outer_memory: u16,
     ticket: u64,
-    returned: bool,
 }
 
 impl<'a> Run<'a> {
+    /// As PollTrace::on_resume(), of a future that is traced and has not ended.
     fn enter(trace: &'a mut PollTrace) -> Run<'a> {
         thread::with(|t| {
-            let (outer_note, outer_memory) = (t.note.get(), trace.memory.outer());
-            trace.on_resume();
-            trace.probe.prepare(t);
-            let outer = t.current.replace(trace.id());
-            Run { trace, outer, outer_note, outer_memory, ticket: t.ticket.get(), returned: false }
+            let outer_memory = trace.memory.outer();
+            trace.memory.paused();
+            let outer_note = t.note.replace(Note::NONE);
+            let was_pending = std::mem::replace(&mut trace.pending, false);
+            if !(was_pending && trace.probe.resume(t)) {
+                trace.probe.prepare(t);
+            }
+            let id = trace.id();
+            trace.memory.resumed(|| id);
+            let outer = t.current.replace(id);
+            Run { trace, id, outer, outer_note, outer_memory, ticket: t.ticket.get() }
         })
     }
 
     /// Record the result of the poll.
-    fn came_to(&mut self, ready: bool, addr: u64) {
-        self.returned = true;
+    fn came_to(self, ready: bool, addr: u64) {
+        let mut run = ManuallyDrop::new(self);
         if ready {
-            self.trace.on_ready();
-            return;
+            run.trace.on_ready();
+        } else {
+            thread::with(|t| run.suspended(t, addr));
         }
-        self.trace.on_pending_addr(addr);
-        self.trace.slot.check();
+        thread::with(|t| run.leave(t));
+    }
+
+    /// As PollTrace::on_pending_addr(), and in addition what only poll_with() knows.
+    #[inline(always)]
+    fn suspended(&mut self, t: &Thread, addr: u64) {
+        let trace = &mut *self.trace;
+        trace.memory.suspended(|| trace.probe.id());
+        trace.pending = true; // it may be adopted when it is resumed
+        if trace.probe.is_open() && !trace.finished {
+            trace.probe.suspend(t, addr, t.note.get());
+        }
+        trace.slot.check();
         // If the outer future suspends, too, it waits for this one.
-        self.outer_note =
-            Note { site: self.trace.probe.site, reason: REASON_JOIN, resource: Some(self.trace.probe.id()) };
+        self.outer_note = Note::new(trace.probe.site, REASON_JOIN, Some(trace.probe.id()));
+    }
+
+    /// The outer future continues on this thread.
+    #[inline(always)]
+    fn leave(&mut self, t: &Thread) {
+        self.trace.memory.outer_next(self.outer_memory, self.trace.pending);
+        let stale = t.ticket.get() != self.ticket
+            && session().map_or(true, |s| t.is_of_earlier_region(self.ticket, s));
+        t.current.set(if stale { 0 } else { self.outer });
+        t.note.set(self.outer_note);
     }
 }
 
 impl Drop for Run<'_> {
+    #[cold]
     fn drop(&mut self) {
-        if !self.returned {
-            self.trace.finish(END_CANCELLED); // it panicked
-        }
-        self.trace.memory.outer_next(self.outer_memory, self.trace.pending);
-        thread::with(|t| {
-            let stale = t.ticket.get() != self.ticket
-                && session().map_or(true, |s| t.is_of_earlier_region(self.ticket, s));
-            t.current.set(if stale { 0 } else { self.outer });
-            t.note.set(self.outer_note);
-        });
+        self.trace.finish(END_CANCELLED);
+        thread::with(|t| self.leave(t));
     }
 }
 

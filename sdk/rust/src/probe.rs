@@ -210,29 +210,32 @@ impl Probe {
         }
     }
 
-    #[inline]
-    pub(crate) fn suspend(&mut self, t: &Thread, addr: u64, note: Note) {
-        self.write(t, addr, life::what(REC_SUSPEND, note.reason, note.site), note.resource);
-    }
-
-    #[inline]
-    pub(crate) fn resume(&mut self, t: &Thread) {
-        self.write(t, 0, REC_RESUME, None);
-    }
-
     #[inline(always)]
-    fn write(&mut self, t: &Thread, addr: u64, what: u32, resource: Option<u64>) {
+    pub(crate) fn suspend(&mut self, t: &Thread, addr: u64, note: Note) {
+        self.write(t, addr, note.suspension(), note.resource());
+    }
+
+    /// True if the coroutine has a life of the session that this thread has joined.
+    #[inline(always)]
+    pub(crate) fn resume(&mut self, t: &Thread) -> bool {
+        self.write(t, 0, REC_RESUME, None)
+    }
+
+    /// As resume().
+    #[inline(always)]
+    fn write(&mut self, t: &Thread, addr: u64, what: u32, resource: Option<u64>) -> bool {
         let s = match session() {
             Some(s) => s,
-            None => return,
+            None => return false,
         };
         // SAFETY: points into the region, which stays mapped.
         match unsafe { self.life.as_ref() } {
-            Some(l) if life::write(l, t, s, addr, what, resource) => {}
+            Some(l) if life::write(l, t, s, addr, what, resource) => return true,
             None if self.is_later() => self.write_later(t, s, addr, what, resource),
             None if !self.station.is_null() => self.write_station(t, addr, what & 0xff == REC_RESUME),
             _ => self.write_opened(t, addr, what, resource),
         }
+        false
     }
 
     /// The coroutine has no life of this session.

@@ -19,7 +19,7 @@ use crate::waker::Slot;
 use crate::wire::*;
 use std::alloc::{alloc_zeroed, Layout};
 use std::mem::size_of;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 use std::thread;
@@ -643,6 +643,47 @@ fn wakers_on_many_threads_are_all_accounted_for() {
     drop(slot);
     assert_eq!(counter.0.load(Ordering::Relaxed), woken, "wakes");
     drop(theirs);
+    assert_eq!(Arc::strong_count(&counter), 1, "wakers still held");
+}
+
+/// The only wrapper is used by another thread, and the next poll makes another one as soon as the
+/// executor is woken.  Nothing but the cell orders the two: the mailbox orders only one way.
+#[test]
+fn the_next_poll_may_follow_a_wake_at_once() {
+    let counter = Arc::new(Counter::default());
+    let theirs = Waker::from(counter.clone());
+    let mailbox = Arc::new(AtomicPtr::new(std::ptr::null_mut::<Waker>()));
+    let nr = rounds(2000);
+    let other = thread::spawn({
+        let mailbox = mailbox.clone();
+        move || {
+            for round in 0..nr {
+                let mut got: *mut Waker = std::ptr::null_mut();
+                while got.is_null() {
+                    got = mailbox.swap(std::ptr::null_mut(), Ordering::Acquire);
+                    thread::yield_now();
+                }
+                // SAFETY: sent by the loop below, once.
+                let waker = unsafe { *Box::from_raw(got) };
+                let second = (round % 3 == 0).then(|| waker.clone());
+                waker.wake();
+                drop(second);
+            }
+        }
+    });
+    let mut slot = Slot::EMPTY;
+    for round in 0..nr {
+        let waker = Box::into_raw(Box::new(arm(&mut slot, &theirs)));
+        mailbox.store(waker, Ordering::Release);
+        while counter.0.load(Ordering::Relaxed) <= round {
+            thread::yield_now();
+        }
+        if round % 100 == 99 {
+            slot = Slot::EMPTY; // the future ends, maybe while the other thread still has the cell
+        }
+    }
+    other.join().unwrap();
+    drop((slot, theirs));
     assert_eq!(Arc::strong_count(&counter), 1, "wakers still held");
 }
 

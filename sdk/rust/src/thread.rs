@@ -4,7 +4,7 @@
 use crate::lane;
 use crate::session::{session, Session};
 use crate::sys;
-use crate::wire::{Chunk, Lane, Record};
+use crate::wire::{life_state, Chunk, Lane, Record, REC_HAS_MORE, REC_SUSPEND};
 use std::cell::Cell;
 use std::os::raw::c_void;
 use std::ptr;
@@ -12,16 +12,33 @@ use std::sync::atomic::Ordering;
 
 pub(crate) const STASH: usize = 32;
 
-/// The site, reason and resource of the next suspension on this thread, as far as known.
+/// The site, reason and resource of the next suspension on this thread, as far as known: small,
+/// because each poll copies it.
 #[derive(Clone, Copy)]
 pub(crate) struct Note {
-    pub(crate) site: u32,
-    pub(crate) reason: u32,
-    pub(crate) resource: Option<u64>,
+    what: u32, // as in a record; REC_HAS_MORE: there is a resource
+    resource: u64,
 }
 
 impl Note {
-    pub(crate) const NONE: Note = Note { site: 0, reason: 0, resource: None };
+    pub(crate) const NONE: Note = Note { what: 0, resource: 0 };
+
+    #[inline]
+    pub(crate) fn new(site: u32, reason: u32, resource: Option<u64>) -> Note {
+        let more = if resource.is_some() { REC_HAS_MORE } else { 0 };
+        Note { what: life_state(more, reason, site), resource: resource.unwrap_or(0) }
+    }
+
+    /// What a record of the suspension says.
+    #[inline(always)]
+    pub(crate) fn suspension(self) -> u32 {
+        self.what | REC_SUSPEND
+    }
+
+    #[inline(always)]
+    pub(crate) fn resource(self) -> Option<u64> {
+        (self.what & REC_HAS_MORE != 0).then_some(self.resource)
+    }
 }
 
 /// Thread-local state.  The other fields are valid only if the ticket matches the session.

@@ -21,8 +21,12 @@
 //! ```text
 //!   0 out --- first clone, in a poll --> BUSY --> 1 out <== clone, drop ==> n out
 //!     ^                                             |
-//!     +-------------------- BUSY <------------------+  the last one
+//!     +------------- (dropped: BUSY) <--------------+  the last one, woken or dropped
 //! ```
+//!
+//! `kept` is written only by the first clone, so inside a poll, and stays as it is afterwards: it
+//! holds a waker while wrappers are out, and the bits of one that was moved out otherwise.  So the
+//! last wrapper can be woken in one step: it copies `kept`, and owns the copy if it is still the last.
 //!
 //! If none is out, the cell's waker is only used inside the poll that it was lent to.  So if none is
 //! out, the future is suspended and it was not woken since its last poll began, nothing can wake it
@@ -35,7 +39,7 @@ use crate::thread;
 use crate::wire::Life;
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -47,12 +51,14 @@ const OUT: usize = BUSY - 1;
 /// Not the number of transitions of any coroutine that was just suspended.
 const NEVER_WOKEN: u32 = 1 << 31;
 
+/// In one cache line.
+#[repr(align(64))]
 struct Cell {
     state: AtomicUsize,
     /// The executor's waker for the poll in progress.
     lent: AtomicPtr<Waker>,
     /// A clone of the executor's waker, while wrappers are out.
-    kept: UnsafeCell<Option<Waker>>,
+    kept: UnsafeCell<MaybeUninit<Waker>>,
     life: *const Life,
     id: u64,
     /// Transitions of the coroutine at its latest wake.
@@ -67,6 +73,23 @@ impl Cell {
     /// A future that was adopted by another session has another life, possibly with the same id.
     fn is_of(&self, life: *const Life, id: u64) -> bool {
         ptr::eq(self.life, life) && self.id == id
+    }
+
+    /// The executor's waker.
+    ///
+    /// # Safety
+    /// A wrapper is out as long as the result is used.
+    unsafe fn kept(&self) -> &Waker {
+        (*self.kept.get()).assume_init_ref()
+    }
+
+    /// Do the wrappers that are out, if any, wake `theirs`?  Only the thread that polls the future
+    /// calls this.
+    #[inline]
+    fn can_serve(&self, theirs: &Waker) -> bool {
+        // SAFETY: written by the first clone of a wrapper, in a poll before this one.  If the last
+        // wrapper is taken meanwhile, only the bits of `kept` are compared.
+        self.state.load(Ordering::Relaxed) & OUT == 0 || unsafe { self.kept() }.will_wake(theirs)
     }
 }
 
@@ -105,7 +128,11 @@ impl Slot {
     ) -> Lent<'a> {
         let cell = match self.0 {
             // SAFETY: held by the slot.
-            Some(cell) if unsafe { cell.as_ref().is_of(life, id) && can_serve(cell, theirs) } => cell,
+            Some(cell)
+                if unsafe { cell.as_ref() }.is_of(life, id) && unsafe { cell.as_ref() }.can_serve(theirs) =>
+            {
+                cell
+            }
             _ => self.renew(life, id),
         };
         // SAFETY: held by the slot.
@@ -121,7 +148,7 @@ impl Slot {
         let cell = NonNull::from(Box::leak(Box::new(Cell {
             state: AtomicUsize::new(HELD),
             lent: AtomicPtr::new(ptr::null_mut()),
-            kept: UnsafeCell::new(None),
+            kept: UnsafeCell::new(MaybeUninit::uninit()),
             life,
             id,
             woken: AtomicU32::new(NEVER_WOKEN),
@@ -216,28 +243,6 @@ impl Drop for Slot {
     }
 }
 
-/// Do the wrappers that are out, if any, wake `theirs`?
-///
-/// # Safety
-/// The caller's slot holds the cell.
-#[inline]
-unsafe fn can_serve(cell: NonNull<Cell>, theirs: &Waker) -> bool {
-    let state = &cell.as_ref().state;
-    let mut now = state.load(Ordering::Relaxed);
-    // Take one of the wrappers that are out, so that `kept` stays valid while it is read.
-    while now & OUT != 0 {
-        // (ctp-W) pairs with the release in keep(): the owner of a wrapper sees `kept`.
-        match state.compare_exchange_weak(now, now + 1, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => {
-                let _one = from_cell(cell);
-                return (*cell.as_ref().kept.get()).as_ref().map_or(false, |w| w.will_wake(theirs));
-            }
-            Err(other) => now = other,
-        }
-    }
-    true
-}
-
 impl Cell {
     /// Count one more wrapper as out.
     fn keep(&self) {
@@ -260,33 +265,62 @@ impl Cell {
             // None is out, so this runs inside the poll that `lent` belongs to.  Clone the
             // executor's waker before the cell is BUSY: the clone may be slow, or panic.
             // SAFETY: lent for the duration of the poll.
-            theirs = theirs.or_else(|| unsafe { self.lent.load(Ordering::Relaxed).as_ref() }.cloned());
+            let own = theirs.take().unwrap_or_else(|| unsafe { &*self.lent.load(Ordering::Relaxed) }.clone());
             // (ctp-W) pairs with the release in take_only(): the previous `kept` was taken.
             if self.state.compare_exchange(state, state | BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok()
             {
-                // SAFETY: only the thread that set BUSY accesses `kept`.
-                unsafe { *self.kept.get() = theirs.take() };
-                // (ctp-W) pairs with the acquire in take_only(), through the wrappers that are out.
-                self.state.fetch_sub(BUSY - 1, Ordering::Release);
+                // SAFETY: only the thread that set BUSY accesses `kept`, which holds no waker.
+                unsafe { *self.kept.get() = MaybeUninit::new(own) };
+                // The cell is held during a poll, and no thread changes the state of a BUSY cell that
+                // is held and has no wrapper out.
+                // (ctp-W) pairs with the acquires in take_only() and take_to_wake(), through the
+                // wrappers that are out.
+                self.state.store(state + 1, Ordering::Release);
                 return;
             }
+            theirs = Some(own);
         }
     }
 }
 
 /// Take the executor's waker if the caller's wrapper is the only one that is out, and release that
-/// wrapper.  With it comes what to record if the future still exists and was not woken.
+/// wrapper, to wake: nothing else is needed from the cell.
 ///
 /// # Safety
 /// The caller owns a wrapper.  If it was the only one, neither it nor the cell is used again.
-unsafe fn take_only(cell: NonNull<Cell>) -> Option<(Option<Waker>, Option<Unreachable>)> {
+#[inline]
+unsafe fn take_to_wake(cell: NonNull<Cell>) -> Option<Waker> {
+    let state = &cell.as_ref().state;
+    let mut now = state.load(Ordering::Relaxed);
+    while now & OUT == 1 {
+        let theirs = ptr::read(cell.as_ref().kept.get());
+        // (ctp-W) pairs with the acquire in keep(): `kept` was copied; and with the releases in keep(),
+        // forget() and release(): the thread that frees the cell runs last.
+        match state.compare_exchange_weak(now, now - 1, Ordering::AcqRel, Ordering::Relaxed) {
+            Ok(_) => {
+                if now & HELD == 0 {
+                    drop(Box::from_raw(cell.as_ptr()));
+                }
+                return Some(theirs.assume_init());
+            }
+            Err(other) => now = other,
+        }
+    }
+    None
+}
+
+/// As take_to_wake(), to drop.  With it comes what to record if the future still exists and was not woken.
+///
+/// # Safety
+/// The caller owns a wrapper.  If it was the only one, neither it nor the cell is used again.
+unsafe fn take_only(cell: NonNull<Cell>) -> Option<(Waker, Option<Unreachable>)> {
     let state = &cell.as_ref().state;
     let mut now = state.load(Ordering::Relaxed);
     while now & OUT == 1 {
         // (ctp-W) pairs with the releases in keep() and forget(): the last owner runs after all others.
         match state.compare_exchange_weak(now, (now - 1) | BUSY, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {
-                let theirs = (*cell.as_ref().kept.get()).take();
+                let theirs = ptr::read(cell.as_ref().kept.get()).assume_init();
                 let left = Unreachable::of(cell.as_ref());
                 // (ctp-W) pairs with the acquire in keep(), and with release(): this thread is done
                 // with the cell.
@@ -321,6 +355,7 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 }
 
 /// Record the wake before it happens, so that it precedes its effects in the trace.
+#[inline(always)]
 fn tell(cell: &Cell) {
     // SAFETY: a life of the region, which stays mapped.
     if let (Some(l), Some(s)) = (unsafe { cell.life.as_ref() }, session()) {
@@ -333,9 +368,7 @@ fn tell(cell: &Cell) {
 /// Wake through a wrapper that is out, and drop the wrapper, even if the executor's waker panics.
 unsafe fn wake_and_forget(cell: NonNull<Cell>) {
     let _one = from_cell(cell);
-    if let Some(theirs) = &*cell.as_ref().kept.get() {
-        theirs.wake_by_ref();
-    }
+    cell.as_ref().kept().wake_by_ref();
 }
 
 unsafe fn wake_by_ref(data: *const ()) {
@@ -354,8 +387,8 @@ unsafe fn wake_by_ref(data: *const ()) {
 unsafe fn wake(data: *const ()) {
     let cell = the_cell(data);
     tell(cell.as_ref());
-    match take_only(cell) {
-        Some((theirs, _)) => theirs.into_iter().for_each(Waker::wake),
+    match take_to_wake(cell) {
+        Some(theirs) => theirs.wake(),
         None => wake_and_forget(cell),
     }
 }
