@@ -101,8 +101,8 @@ bare cycle counter|rust.ticks_ns|ns|rust.clock_ns|clock_gettime|
 one event, C SDK|rust.c_ns|ns|rust.clock_ns|clock_gettime|
 one event, Rust SDK|rust.rust_ns|ns|rust.clock_ns|clock_gettime|
 one event, Rust SDK|rust.rust_ns|ns|rust.c_ns|C SDK's event|<= 1.3
-a poll of a traced future, two events|rust.poll_ns|ns|rust.c_ns|C SDK's event|
-the same with a waker cloned and woken|rust.wake_ns|ns|rust.c_ns|C SDK's event|
+a traced poll that keeps no waker: three events|rust.poll_ns|ns|rust.c_ns|C SDK's event|
+the same with a waker cloned and woken: three events|rust.wake_ns|ns|rust.c_ns|C SDK's event|
 the same without tracing|rust.wake_plain_ns|ns|rust.c_ns|C SDK's event|
 a poll of an untraced one|rust.poll_untraced_ns|ns|rust.c_ns|C SDK's event|
 a poll of a plain one|rust.poll_plain_ns|ns|rust.c_ns|C SDK's event|

@@ -20,6 +20,7 @@ BUILD = os.environ.get("RUST_BUILD", os.path.join(TREE, "build", "rust"))
 PLAIN = ["sdk/rust", "tests/rust"]
 ALL = [*PLAIN, "tests/rust/tokio", "examples/rust"]
 CORPUS = ["sdk/rust", "tests/corpus/rust"]
+WHOLE = [*PLAIN, "sdk/rust/tokio", "tests/rust/whole_program"]
 OLDEST = (1, 63)
 WORKSPACE = """[workspace]
 members = [{members}]
@@ -103,6 +104,10 @@ def plain():
 
 def everything():
     return stage("all", ALL)
+
+
+def whole():
+    return stage("whole", WHOLE)
 
 
 def corpus():

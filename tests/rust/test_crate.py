@@ -46,7 +46,8 @@ def no_lint_finds_anything_in_what_needs_crates(dir):
 def all_of_it_is_formatted(dir):
     need_tool("fmt")
     for root, name in ((plain(), "sdk/rust"), (plain(), "tests/rust"), (everything(), "tests/rust/tokio"),
-                       (everything(), "examples/rust"), (corpus(), "tests/corpus/rust")):
+                       (everything(), "examples/rust"), (corpus(), "tests/corpus/rust"), (whole(), "sdk/rust/tokio"),
+                       (whole(), "tests/rust/whole_program")):
         manifest = os.path.join(root, name, "Cargo.toml")
         status, out = cargo("fmt", "--check", "--manifest-path", manifest, root=root)
         equal(status, 0, f"differences in {name}:\n{out}")

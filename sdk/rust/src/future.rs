@@ -2,12 +2,11 @@
 //! future - futures whose transitions are traced, and awaits that record the reason.
 
 use crate::attach;
-use crate::memory;
+use crate::outside_poll::note_await;
+use crate::place::Place;
 use crate::poll_trace::PollTrace;
 use crate::reason::Reason;
-use crate::session::session;
-use crate::site;
-use crate::thread::{self, Note};
+use crate::thread;
 use std::any::type_name;
 use std::future::Future;
 use std::mem::ManuallyDrop;
@@ -29,13 +28,13 @@ impl<F> TracedFuture<F> {
     /// Create a coroutine; the caller's location is its creation site.
     #[track_caller]
     pub fn new(future: F) -> TracedFuture<F> {
-        TracedFuture::with(future, PollTrace::born("", Location::caller(), type_name::<F>()))
+        TracedFuture::with(future, PollTrace::born("", Place::here(), type_name::<F>()))
     }
 
     /// As [`new`](TracedFuture::new), with a name.  The first 408 bytes of the name are kept.
     #[track_caller]
     pub fn named(name: &str, future: F) -> TracedFuture<F> {
-        TracedFuture::with(future, PollTrace::born(name, Location::caller(), type_name::<F>()))
+        TracedFuture::with(future, PollTrace::born(name, Place::here(), type_name::<F>()))
     }
 
     fn with(future: F, trace: PollTrace) -> TracedFuture<F> {
@@ -170,21 +169,10 @@ impl<F: Future> Future for Awaiting<F> {
         };
         let polled = future.poll(cx);
         if polled.is_pending() {
-            note(place, reason, resource, type_name::<F>());
+            note_await(place.into(), type_name::<F>(), reason, resource);
         }
         polled
     }
-}
-
-/// Store the site, reason and resource for the suspension of the traced future that runs here.
-fn note(place: &'static Location<'static>, reason: Reason, resource: Option<u64>, function: &'static str) {
-    memory::note(place, function);
-    thread::with(|t| {
-        if let (true, Some(s)) = (t.current.get() != 0, session()) {
-            let site = if t.ready(s) { site::number(s, place, function) } else { 0 };
-            t.note.set(Note::new(site, reason as u32, resource));
-        }
-    });
 }
 
 /// Attach to the collector that the environment names, if there is one.  Any thread may call it any

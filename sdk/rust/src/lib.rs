@@ -59,6 +59,8 @@ mod later;
 mod life;
 mod memory;
 mod order;
+mod outside_poll;
+mod place;
 mod poll_trace;
 mod pool;
 mod probe;
@@ -83,7 +85,9 @@ pub use future::{
     current_id, init_tracer, trace_future, trace_future_named, tracer_enabled, AwaitExt, Awaiting,
     TraceFutureExt, TracedFuture,
 };
-pub use poll_trace::PollTrace;
+pub use outside_poll::note_await;
+pub use place::Place;
+pub use poll_trace::{BegunPoll, PollTrace};
 pub use reason::Reason;
 pub use resource::{acquired, closing, released};
 pub use traceparent::set_traceparent;

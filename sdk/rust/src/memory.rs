@@ -6,11 +6,11 @@
 //! its address is 0, marks have the key 0, and each poll tests that once.  A mark is what the
 //! runtime knows a coroutine by: a future moves until it is polled, so its address cannot be used.
 
+use crate::place::Place;
 use crate::site;
 use std::cell::Cell;
 use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
-use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
@@ -75,7 +75,7 @@ struct MemorySite {
     file: *const c_char,
     function: *const c_char,
     line: u32,
-    place: &'static Location<'static>,
+    place: Place,
     type_name: &'static str,
 }
 
@@ -94,19 +94,19 @@ fn c_text(text: &str) -> *const c_char {
     CString::new(text).map_or(ptr::null(), |c| c.into_raw())
 }
 
-fn site_new(place: &'static Location<'static>, type_name: &'static str) -> *mut MemorySite {
+fn site_new(place: Place, type_name: &'static str) -> *mut MemorySite {
     Box::into_raw(Box::new(MemorySite {
-        file: c_text(place.file()),
+        file: c_text(place.file),
         function: c_text(&site::plain(type_name)),
-        line: place.line(),
+        line: place.line,
         place,
         type_name,
     }))
 }
 
 /// The number of a site, entered if it is new; 0 if the table is full.
-fn site_number(place: &'static Location<'static>, type_name: &'static str) -> SiteNumber {
-    let key = (place as *const Location as usize) ^ (type_name.as_ptr() as usize).rotate_left(7);
+fn site_number(place: Place, type_name: &'static str) -> SiteNumber {
+    let key = place.key ^ (place.line as usize) << 3 ^ (type_name.as_ptr() as usize).rotate_left(7);
     let first = ((key as u64 >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52) as usize;
     for i in (first..first + PROBES).map(|i| i % SITES) {
         let cell = &MEMORY_SITES[i];
@@ -122,7 +122,7 @@ fn site_number(place: &'static Location<'static>, type_name: &'static str) -> Si
         }
         // SAFETY: never freed, and complete.
         let known = unsafe { &*have };
-        if ptr::eq(known.place, place) && ptr::eq(known.type_name.as_ptr(), type_name.as_ptr()) {
+        if known.place.is(&place) && ptr::eq(known.type_name.as_ptr(), type_name.as_ptr()) {
             return i as SiteNumber + 1;
         }
     }
@@ -155,12 +155,7 @@ pub(crate) struct Mark {
 
 impl Mark {
     /// A coroutine is created.  Its kind is its name, or the function that it executes.
-    pub(crate) fn created(
-        name: &str,
-        id: u64,
-        place: &'static Location<'static>,
-        type_name: &'static str,
-    ) -> Mark {
+    pub(crate) fn created(name: &str, id: u64, place: Place, type_name: &'static str) -> Mark {
         match hook() {
             None => Mark { key: 0, site: 0 },
             Some(_) => Mark::created_for(name, id, place, type_name),
@@ -168,7 +163,7 @@ impl Mark {
     }
 
     #[cold]
-    fn created_for(name: &str, id: u64, place: &'static Location<'static>, type_name: &'static str) -> Mark {
+    fn created_for(name: &str, id: u64, place: Place, type_name: &'static str) -> Mark {
         let key = match NEXT_KEY.fetch_add(1, Ordering::Relaxed) {
             0 => NEXT_KEY.fetch_add(1, Ordering::Relaxed), // after 2^32 coroutines
             key => key,
@@ -255,7 +250,7 @@ impl Mark {
 
 /// Store the site for the suspension of the coroutine that runs here.
 #[inline(always)]
-pub(crate) fn note(place: &'static Location<'static>, type_name: &'static str) {
+pub(crate) fn note(place: Place, type_name: &'static str) {
     if hook().is_some() {
         note_site(place, type_name);
     }
@@ -263,6 +258,6 @@ pub(crate) fn note(place: &'static Location<'static>, type_name: &'static str) {
 
 #[cold]
 #[inline(never)]
-fn note_site(place: &'static Location<'static>, type_name: &'static str) {
+fn note_site(place: Place, type_name: &'static str) {
     NEXT_SITE.with(|site| site.set(site_number(place, type_name)));
 }

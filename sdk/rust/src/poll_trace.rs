@@ -2,14 +2,15 @@
 //! poll_trace - the transitions of one future, for code that owns the poll loop.
 
 use crate::memory::Mark;
+use crate::place::Place;
 use crate::probe::Probe;
 use crate::session::session;
 use crate::thread::{self, Note, Thread};
 use crate::waker::Slot;
-use crate::wire::{END_CANCELLED, REASON_JOIN};
+use crate::wire::{Life, END_CANCELLED, REASON_JOIN};
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -65,16 +66,16 @@ impl PollTrace {
     /// future that is being polled on this thread.
     #[track_caller]
     pub fn new() -> PollTrace {
-        PollTrace::born("", Location::caller(), "")
+        PollTrace::born("", Place::here(), "")
     }
 
     /// As [`new`](PollTrace::new), with a name.  The first 408 bytes of the name are kept.
     #[track_caller]
     pub fn named(name: &str) -> PollTrace {
-        PollTrace::born(name, Location::caller(), "")
+        PollTrace::born(name, Place::here(), "")
     }
 
-    pub(crate) fn born(name: &str, place: &'static Location<'static>, function: &'static str) -> PollTrace {
+    pub(crate) fn born(name: &str, place: Place, function: &'static str) -> PollTrace {
         let probe = Probe::begin(name, place, function);
         let memory = Mark::created(name, probe.id(), place, function);
         PollTrace { probe, slot: Slot::EMPTY, pending: false, finished: false, memory }
@@ -176,10 +177,10 @@ impl PollTrace {
             return self.poll_untraced(cx, poll);
         }
         let run = Run::enter(self);
-        let polled = if run.trace.probe.life().is_null() {
+        let polled = if run.trace.life().is_null() {
             poll(cx) // the station protocol has no wake event
         } else {
-            let waker = run.trace.slot.lend(cx.waker(), run.trace.probe.life(), run.id, run.outer != 0);
+            let waker = run.trace.slot.lend(cx.waker(), run.trace.life(), run.begun.id, run.begun.outer != 0);
             if run.trace.probe.is_adopted {
                 run.trace.slot.doubt();
             }
@@ -201,26 +202,74 @@ impl PollTrace {
         let outer = self.memory.outer();
         self.memory.resumed(|| 0);
         let polled = poll(cx);
-        self.pending = polled.is_pending(); // as in on_pending_addr()
-        if self.pending {
+        self.polled_untraced(outer, polled.is_pending());
+        polled
+    }
+
+    #[inline(always)]
+    fn polled_untraced(&mut self, outer: u16, is_pending: bool) {
+        self.pending = is_pending; // as in on_pending_addr()
+        if is_pending {
             self.memory.suspended(|| 0);
         } else {
             self.memory.ended();
         }
-        self.memory.outer_next(outer, self.pending);
-        polled
+        self.memory.outer_next(outer, is_pending);
+    }
+
+    pub(crate) fn life(&self) -> *const Life {
+        self.probe.life()
+    }
+
+    /// The first half of poll_with().
+    pub(crate) fn begin(&mut self) -> BegunPoll {
+        if !self.probe.is_open() || self.finished {
+            let begun = BegunPoll { is_traced: false, outer_memory: self.memory.outer(), ..BegunPoll::NONE };
+            self.memory.resumed(|| 0);
+            return begun;
+        }
+        ManuallyDrop::new(Run::enter(self)).begun
+    }
+
+    /// The second half.
+    pub(crate) fn end(&mut self, begun: BegunPoll, is_ready: bool, addr: u64) {
+        if begun.is_traced {
+            Run { trace: self, begun }.came_to(is_ready, addr);
+        } else {
+            self.polled_untraced(begun.outer_memory, !is_ready);
+        }
     }
 }
 
-/// A poll in progress on this thread.  Dropped: it panicked.
-struct Run<'a> {
-    trace: &'a mut PollTrace,
+/// A poll in progress: what [`end_poll`](PollTrace::end_poll) needs from
+/// [`begin_poll`](PollTrace::begin_poll).
+#[derive(Clone, Copy)]
+#[must_use = "pass it to end_poll()"]
+pub struct BegunPoll {
+    is_traced: bool,
     id: u64,
     /// The traced future that was running on this thread before this poll, and its pending note.
     outer: u64,
     outer_note: Note,
     outer_memory: u16,
     ticket: u64,
+}
+
+impl BegunPoll {
+    const NONE: BegunPoll =
+        BegunPoll { is_traced: false, id: 0, outer: 0, outer_note: Note::NONE, outer_memory: 0, ticket: 0 };
+}
+
+impl fmt::Debug for BegunPoll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BegunPoll").field("id", &self.id).finish()
+    }
+}
+
+/// A poll in progress on this thread.  Dropped: it panicked.
+struct Run<'a> {
+    trace: &'a mut PollTrace,
+    begun: BegunPoll,
 }
 
 impl<'a> Run<'a> {
@@ -237,7 +286,8 @@ impl<'a> Run<'a> {
             let id = trace.id();
             trace.memory.resumed(|| id);
             let outer = t.current.replace(id);
-            Run { trace, id, outer, outer_note, outer_memory, ticket: t.ticket.get() }
+            let ticket = t.ticket.get();
+            Run { trace, begun: BegunPoll { is_traced: true, id, outer, outer_note, outer_memory, ticket } }
         })
     }
 
@@ -263,17 +313,18 @@ impl<'a> Run<'a> {
         }
         trace.slot.check();
         // If the outer future suspends, too, it waits for this one.
-        self.outer_note = Note::new(trace.probe.site, REASON_JOIN, Some(trace.probe.id()));
+        self.begun.outer_note = Note::new(trace.probe.site, REASON_JOIN, Some(trace.probe.id()));
     }
 
     /// The outer future continues on this thread.
     #[inline(always)]
     fn leave(&mut self, t: &Thread) {
-        self.trace.memory.outer_next(self.outer_memory, self.trace.pending);
-        let stale = t.ticket.get() != self.ticket
-            && session().map_or(true, |s| t.is_of_earlier_region(self.ticket, s));
-        t.current.set(if stale { 0 } else { self.outer });
-        t.note.set(self.outer_note);
+        let begun = &self.begun;
+        self.trace.memory.outer_next(begun.outer_memory, self.trace.pending);
+        let stale = t.ticket.get() != begun.ticket
+            && session().map_or(true, |s| t.is_of_earlier_region(begun.ticket, s));
+        t.current.set(if stale { 0 } else { begun.outer });
+        t.note.set(begun.outer_note);
     }
 }
 

@@ -5,13 +5,13 @@
 use crate::attach;
 use crate::later;
 use crate::life;
+use crate::place::Place;
 use crate::request;
 use crate::session::{session, Session};
 use crate::site;
 use crate::station;
 use crate::thread::{self, Note, Thread};
 use crate::wire::*;
-use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
@@ -45,7 +45,7 @@ impl Probe {
 
     /// Create a coroutine, as a child of the coroutine that runs on this thread.  Attaches the
     /// process if it is not attached yet.
-    pub(crate) fn begin(name: &str, place: &'static Location<'static>, function: &'static str) -> Probe {
+    pub(crate) fn begin(name: &str, place: Place, function: &'static str) -> Probe {
         let s = match attach::attach() {
             Some(s) => s,
             None => return Probe::unattached(),

@@ -2,10 +2,10 @@
 //! resource - events of the resources that futures wait for: close, acquire, release.
 
 use crate::life::what;
+use crate::place::Place;
 use crate::session::session_acquire;
 use crate::wire::*;
 use crate::{lane, site, thread};
-use std::panic::Location;
 
 /// Call this before a descriptor is closed: coroutines that wait for it will not be woken.
 ///
@@ -19,7 +19,7 @@ use std::panic::Location;
 /// only suspicions.
 #[track_caller]
 pub fn closing(resource: u64) {
-    tell(REC_CLOSE, resource, Location::caller());
+    tell(REC_CLOSE, resource, Place::here());
 }
 
 /// The traced future that runs on this thread now holds this lock.
@@ -27,16 +27,16 @@ pub fn closing(resource: u64) {
 /// Pass the same number as to [`awaiting_on`](crate::AwaitExt::awaiting_on).
 #[track_caller]
 pub fn acquired(lock: u64) {
-    tell(REC_ACQUIRE, lock, Location::caller());
+    tell(REC_ACQUIRE, lock, Place::here());
 }
 
 /// The traced future that runs on this thread has released this lock.
 #[track_caller]
 pub fn released(lock: u64) {
-    tell(REC_RELEASE, lock, Location::caller());
+    tell(REC_RELEASE, lock, Place::here());
 }
 
-fn tell(kind: u32, resource: u64, place: &'static Location<'static>) {
+fn tell(kind: u32, resource: u64, place: Place) {
     let s = match session_acquire() {
         Some(s) => s,
         None => return,

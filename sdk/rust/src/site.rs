@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 //! site - source locations: each is registered with the collector once.
 //!
-//! The key of a site is the address of a `Location` and of the name of the type that is created or
-//! awaited there; both are static.  The numbers are kept in lists that only grow.
+//! The key of a site is its place and the address of the name of the type that is created or awaited
+//! there; both are static.  The numbers are kept in lists that only grow.
 
 use crate::lane;
 use crate::life::bytes_store;
+use crate::place::Place;
 use crate::session::Session;
 use crate::sys;
 use crate::wire::Site;
-use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU8, Ordering};
 
 const BUCKETS: usize = 512;
 
 struct Known {
-    place: &'static Location<'static>,
+    place: Place,
     function: &'static str,
     id: u32,  // number in the region
     tag: u32, // of the region
@@ -30,24 +30,16 @@ static KNOWN: [AtomicPtr<Known>; BUCKETS] = [EMPTY; BUCKETS];
 /// The number of registrations that failed because the table was full; after 100 no more are tried.
 static REFUSED: AtomicU32 = AtomicU32::new(0);
 
-fn bucket(place: &'static Location<'static>, function: &'static str) -> &'static AtomicPtr<Known> {
-    let key = (place as *const Location as usize) ^ (function.as_ptr() as usize).rotate_left(7);
+fn bucket(place: Place, function: &'static str) -> &'static AtomicPtr<Known> {
+    let key = place.key ^ (place.line as usize) << 3 ^ (function.as_ptr() as usize).rotate_left(7);
     let mixed = (key as u64 >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     &KNOWN[(mixed >> 55) as usize % BUCKETS]
 }
 
-fn find(
-    mut at: *const Known,
-    tag: u32,
-    place: &'static Location<'static>,
-    function: &'static str,
-) -> Option<u32> {
+fn find(mut at: *const Known, tag: u32, place: Place, function: &'static str) -> Option<u32> {
     // SAFETY: nodes are leaked, and complete once they are visible.
     while let Some(known) = unsafe { at.as_ref() } {
-        if known.tag == tag
-            && ptr::eq(known.place, place)
-            && ptr::eq(known.function.as_ptr(), function.as_ptr())
-        {
+        if known.tag == tag && known.place.is(&place) && ptr::eq(known.function.as_ptr(), function.as_ptr()) {
             return Some(known.id);
         }
         at = known.next;
@@ -56,7 +48,7 @@ fn find(
 }
 
 /// The number of a site, registered if necessary; 0 if the table is full or there are no lanes.
-pub(crate) fn number(s: &Session, place: &'static Location<'static>, function: &'static str) -> u32 {
+pub(crate) fn number(s: &Session, place: Place, function: &'static str) -> u32 {
     if s.info().lanes.is_null() {
         return 0;
     }
@@ -69,12 +61,7 @@ pub(crate) fn number(s: &Session, place: &'static Location<'static>, function: &
 }
 
 #[cold]
-fn remember(
-    s: &Session,
-    head: &'static AtomicPtr<Known>,
-    place: &'static Location<'static>,
-    function: &'static str,
-) -> u32 {
+fn remember(s: &Session, head: &'static AtomicPtr<Known>, place: Place, function: &'static str) -> u32 {
     if REFUSED.load(Ordering::Relaxed) > 100 {
         return 0;
     }
@@ -138,7 +125,7 @@ pub(crate) fn plain(function: &str) -> String {
     out
 }
 
-fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
+fn enter(s: &Session, place: Place, function: &str) -> u32 {
     let _errno = sys::KeepErrno::new();
     let pool = &s.info().site_pool;
     let number = lane::take(s, pool);
@@ -147,9 +134,9 @@ fn enter(s: &Session, place: &Location<'_>, function: &str) -> u32 {
     }
     // SAFETY: this thread owns the unit.
     let site = unsafe { &*pool.unit_at(number - 1).cast::<Site>() };
-    site.line.store(place.line(), Ordering::Relaxed);
+    site.line.store(place.line, Ordering::Relaxed);
     site.pid.store(std::process::id(), Ordering::Relaxed);
-    text_store(&site.file, place.file());
+    text_store(&site.file, place.file);
     text_store(&site.function, &plain(function));
     // (ctp-L) pairs with the acquire load in the collector's site_read().
     site.ready.store(1, Ordering::Release);
