@@ -56,6 +56,8 @@ static const struct opt opts[] = {
 	  OPT_CALL(struct session, config.frames.counters, attach_add_counters), .is_rare = true },
 	{ 0, "mem", "[=FILE]", "also trace memory accesses (default TRACE.memory)",
 	  OPT_TEXT(struct session, memory.output), OPT_GIVEN(struct session, memory.wanted) },
+	{ 0, "no-inherit", NULL, "leave no descriptors open in the program, only paths",
+	  OPT_FLAG(struct session, config.no_inherit), .is_rare = true },
 	{ 0, "wait-all", NULL, "also wait for the program's child processes",
 	  OPT_FLAG(struct session, config.wait_all), .is_rare = true },
 	{ 0, "check", "[=LIST]", "report on the trace; exit 1 on strong findings (or LIST)",

@@ -16,6 +16,7 @@
 #include "base/progress.h"
 #include "end_signal.h"
 #include "run_summary.h"
+#include "run_unconnected.h"
 #include "run_waiting.h"
 
 /* Default limit for a thread that waits for space; then it continues without its event. */
@@ -63,7 +64,7 @@ static int session_exit_status(const struct session *s, const struct collector_r
 		return EXIT_FAILED;
 	if (r->output.code || r->sidecar.code)
 		return EXIT_FAILED;
-	if (r->frames.failed)
+	if (r->frames.failed || run_unconnected_failed(r))
 		return EXIT_FAILED;
 	if (s->fail_on_loss && (r->lost || r->others_lost || r->totals.without_station ||
 				r->frames.lost || s->shipping.result.given_up.blocks))

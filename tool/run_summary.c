@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "cmd.h"
 #include "run_frames.h"
+#include "run_unconnected.h"
 #include "run_waiting.h"
 
 static const char *output_name(const struct session *s)
@@ -344,8 +345,10 @@ static void lines_connected(const struct collector_result *r)
 		      stderr);
 	else if (!r->nr_connected && !r->totals.written && !r->frames.written) {
 		fputs("corotracer: connected: no - no process connected to the region\n", stderr);
-		hint_unconnected(r);
+		if (!r->nr_unconnected)
+			hint_unconnected(r);
 	}
+	run_unconnected_text(r);
 	if (r->nr_refused)
 		fprintf(stderr, "corotracer: refused: %u connection%s of other users\n",
 			r->nr_refused, number_plural(r->nr_refused));
@@ -384,8 +387,8 @@ void run_summary_text(const struct session *s, const struct collector_result *r)
 	struct printer p;
 
 	lines_trouble(s, r);
-	if (s->quiet && !r->lost && !r->totals.without_station && !r->totals.garbage &&
-	    !r->frames.lost) {
+	if (s->quiet && !r->lost && !run_unconnected_failed(r) && !r->totals.without_station &&
+	    !r->totals.garbage && !r->frames.lost) {
 		shipping_text(&s->shipping, true);
 		return;
 	}
@@ -496,6 +499,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	print_count(&p, "refused", NULL, r->nr_refused);
 	print_count(&p, "turned_away", NULL, r->nr_turned_away);
 	print_count(&p, "wakeups", NULL, r->nr_wakeups);
+	run_unconnected_json(&p, r);
 	print_flag(&p, "region_shrunk", NULL, r->region_shrunk);
 	print_flag(&p, "wild_count", NULL, r->wild_count);
 	print_object(&p, "clocks");

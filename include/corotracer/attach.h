@@ -31,6 +31,7 @@
 #define COROTRACER_ATTACH_H
 
 #include <corotracer/clock.h>
+#include <corotracer/inherit_slow.h>
 #include <corotracer/lane_slow.h>
 #include <corotracer/probe.h>
 #include <corotracer/request.h>
@@ -152,7 +153,7 @@ CTP_SLOW int ctp_sock_is(int fd, uint64_t dev, uint64_t ino)
 	       (uint64_t)st.st_dev == dev && (uint64_t)st.st_ino == ino;
 }
 
-CTP_SLOW int ctp_sock_connect(const char *path);
+CTP_SLOW int ctp_sock_open(const struct ctp_session *s);
 
 /*
  * The program closed the socket, as daemons do with all descriptors.  One thread reconnects, up to
@@ -167,7 +168,7 @@ CTP_SLOW int ctp_sock_renew(struct ctp_session *s)
 	if (!ctp_cas_relaxed(&s->renewing, 0u, 1u))
 		return -1;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = ctp_fetch_add_relaxed(&s->renewals, 1u) < 4 ? ctp_sock_connect(s->sock_path) : -1;
+	fd = ctp_fetch_add_relaxed(&s->renewals, 1u) < 4 ? ctp_sock_open(s) : -1;
 	pthread_setcancelstate(cancel, NULL);
 	/* A thread that sees only some of these stores takes the socket for closed. */
 	if (fd >= 0 && fstat(fd, &st) == 0) {
@@ -235,18 +236,36 @@ CTP_SLOW int ctp_sock_connect(const char *path)
 		return -1;
 	}
 	/* Use a high number: some programs rely on low descriptor numbers. */
-	high = fcntl(fd, F_DUPFD_CLOEXEC, 512);
+	high = fcntl(fd, F_DUPFD_CLOEXEC, CTP_HIGH_FD);
 	if (high < 0)
 		return fd;
 	close(fd);
 	return high;
 }
 
+/* The connection, through the inherited door or by the path. */
+CTP_SLOW int ctp_sock_open(const struct ctp_session *s)
+{
+	int fd = ctp_door_connect(s);
+
+	return fd >= 0 ? fd : ctp_sock_connect(s->sock_path);
+}
+
 /* ---- the region ---------------------------------------------------------- */
 
-/* 1 if the header is usable.  Sets @nr to the number of stations that the file really has. */
-CTP_SLOW int ctp_header_check(const struct ctp_header *h, uint64_t size, uint64_t promised,
-			      uint32_t *nr)
+/* Why the process is not attached: a CTP_WHY_* and an errno. */
+CTP_SLOW void ctp_session_why(const struct ctp_session *s, uint32_t why, int error)
+{
+	if (s->request)
+		ctp_store_relaxed(&s->request->why, why | (uint32_t)error << 8);
+}
+
+/*
+ * 0 if the header is usable, else a CTP_WHY_*.  Sets @nr to the number of stations that the file
+ * really has.
+ */
+CTP_SLOW uint32_t ctp_header_check(const struct ctp_header *h, uint64_t size, uint64_t promised,
+				   uint32_t *nr)
 {
 	uint64_t magic = h->magic_number;
 	uint32_t version = h->version, max = h->max_stations;
@@ -255,21 +274,21 @@ CTP_SLOW int ctp_header_check(const struct ctp_header *h, uint64_t size, uint64_
 	if (magic != CTP_MAGIC) {
 		ctp_say("corotracer: not traced: the region has magic %016llx, not %016llx",
 			(unsigned long long)magic, (unsigned long long)CTP_MAGIC);
-		return 0;
+		return CTP_WHY_NOT_REGION;
 	}
 	if (version != CTP_VERSION) {
 		ctp_say("corotracer: not traced: the region speaks version %u, we speak %u",
 			version, CTP_VERSION);
-		return 0;
+		return CTP_WHY_VERSION;
 	}
 	if (promised > fit || max > fit || !max) {
 		ctp_say("corotracer: not traced: the region has room for %llu stations, "
 			"its header says %u and " CTP_ENV_STATIONS " %llu",
 			(unsigned long long)fit, max, (unsigned long long)promised);
-		return 0;
+		return CTP_WHY_NOT_REGION;
 	}
 	*nr = promised && promised < max ? (uint32_t)promised : max;
-	return 1;
+	return 0;
 }
 
 /*
@@ -311,39 +330,56 @@ CTP_SLOW void *ctp_file_map_some(int fd, uint64_t *size)
 	return ctp_file_map(fd, less);
 }
 
-/* Map the region at @path.  Returns NULL if the file is missing or not a valid region. */
+/* The region's file, by the inherited descriptor or by @path.  Returns -1 if it is no region. */
+CTP_SLOW int ctp_region_open(const struct ctp_session *s, const char *path, struct stat *st)
+{
+	int fd = ctp_inherited_open(&s->region_fd);
+
+	if (fd < 0)
+		fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, st) < 0) {
+		ctp_session_why(s, CTP_WHY_NOT_OPENED, errno);
+		ctp_say("corotracer: not traced: cannot open '%s': %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	if (S_ISREG(st->st_mode) && (uint64_t)st->st_size >= ctp_region_size(1))
+		return fd;
+	ctp_session_why(s, CTP_WHY_NOT_REGION, 0);
+	ctp_say("corotracer: not traced: '%s' is too short to be a region", path);
+	close(fd);
+	return -1;
+}
+
+/* Map the region.  Returns NULL if the file is missing or not a valid region. */
 CTP_SLOW struct ctp_header *ctp_region_map(struct ctp_session *s, const char *path,
 					   uint64_t promised, uint64_t *size)
 {
 	struct ctp_header *h;
 	struct stat st;
+	uint32_t why;
 	void *map;
 	int fd;
 
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		ctp_say("corotracer: not traced: cannot open '%s': %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+	fd = ctp_region_open(s, path, &st);
+	if (fd < 0)
 		return NULL;
-	}
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < ctp_region_size(1)) {
-		ctp_say("corotracer: not traced: '%s' is too short to be a region", path);
-		close(fd);
-		return NULL;
-	}
 	*size = (uint64_t)st.st_size;
 	s->shm_dev = (uint64_t)st.st_dev;
 	s->shm_ino = (uint64_t)st.st_ino;
 	map = ctp_file_map_some(fd, size);
 	close(fd);
 	if (map == MAP_FAILED) {
+		ctp_session_why(s, CTP_WHY_NOT_MAPPED, errno);
 		ctp_say("corotracer: not traced: cannot map '%s': %s", path, strerror(errno));
 		return NULL;
 	}
 	h = (struct ctp_header *)map;
-	if (ctp_header_check(h, *size, promised, &s->nr_stations))
+	why = ctp_header_check(h, *size, promised, &s->nr_stations);
+	if (!why)
 		return h;
+	ctp_session_why(s, why, 0);
 	munmap(map, *size);
 	return NULL;
 }
@@ -448,7 +484,8 @@ CTP_SLOW void ctp_session_connect(struct ctp_process *proc, struct ctp_session *
 {
 	if ((s->features & CTP_EXT_MEMBARRIER) && ctp_membarrier_register())
 		ctp_store_relaxed(&s->needs_fence, 0u);
-	ctp_session_socket(proc, s, ctp_sock_connect(s->sock_path));
+	if (s->sock < 0)
+		ctp_session_socket(proc, s, ctp_sock_connect(s->sock_path));
 	if (s->sock >= 0 || s->by_order)
 		ctp_session_wakeups(s);
 	ctp_say("corotracer: traced: %s in '%s', %s", s->lanes ? "lanes" : "stations", s->shm_path,
@@ -573,9 +610,12 @@ CTP_SLOW int ctp_session_find(struct ctp_process *proc, struct ctp_session *s)
 		s->by_order = 1;
 		return ctp_session_fill(proc, s, order->shm, order->sock, order->stations);
 	}
-	if (path && *path)
+	if (path && *path) {
+		ctp_inherited_find(s, path);
 		return ctp_session_fill(proc, s, path, secure_getenv(CTP_ENV_SOCK),
 					stations ? strtoull(stations, NULL, 10) : 0);
+	}
+	ctp_session_why(s, getenv(CTP_ENV_SHM) ? CTP_WHY_SECURE : CTP_WHY_NO_ENVIRONMENT, 0);
 	ctp_say("corotracer: not traced: " CTP_ENV_SHM " is not set");
 	return 0;
 }
@@ -645,9 +685,13 @@ CTP_SLOW int ctp_attach_now(struct ctp_process *proc, struct ctp_session *s,
 	ctp_gate_open(s->request);
 	attached = ctp_region_disown(proc, 0) && ctp_session_find(proc, s);
 	if (attached) {
+		/* First: the collector then knows which process its events are from. */
+		ctp_session_socket(proc, s, ctp_door_connect(s));
 		ctp_session_publish(proc, s);
 		ctp_session_connect(proc, s);
 	} else {
+		if (s->request)
+			ctp_door_report(s, ctp_load_relaxed(&s->request->why));
 		ctp_store_relaxed(&s->state, CTP_ATTACH_FAILED);
 		ctp_gate_close(s->request);
 	}

@@ -23,6 +23,7 @@
 #define COROTRACER_LANE_SLOW_H
 
 #include <corotracer/clock.h>
+#include <corotracer/inherit_slow.h>
 #include <corotracer/later.h>
 #include <corotracer/pool.h>
 #include <corotracer/probe.h>
@@ -69,15 +70,16 @@ extern "C" {
 /* ---- memory ---------------------------------------------------------------- */
 
 /*
- * Open the region's file again: the program may have closed the descriptor.  Returns -1 if the path
- * no longer leads to the same file.
+ * Open the region's file again: by the inherited descriptor, or by its path.  Returns -1 if the
+ * path no longer leads to the same file.
  */
 CTP_SLOW int ctp_region_reopen(const struct ctp_session *s)
 {
 	struct stat st;
-	int fd = s->shm_path[0] ? open(s->shm_path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-				: -1;
+	int fd = ctp_inherited_open(&s->region_fd);
 
+	if (fd < 0 && s->shm_path[0])
+		fd = open(s->shm_path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &st) == 0 && (uint64_t)st.st_dev == s->shm_dev &&

@@ -38,6 +38,7 @@
 #ifndef COROTRACER_PROBE_H
 #define COROTRACER_PROBE_H
 
+#include <corotracer/inherit.h>
 #include <corotracer/lanes.h>
 #include <corotracer/request.h>
 #include <corotracer/slot.h>
@@ -104,6 +105,8 @@ struct ctp_session {
 	uint64_t owner;              /* pid: marks the coroutines of this process */
 	uint64_t first;              /* generation of the first session with this region */
 	uint32_t site_tag;           /* upper half of the cached numbers of this region's sites */
+	/* Descriptors that the collector left open in this process. */
+	struct ctp_inherited region_fd, door;
 };
 
 /* The page may have been mapped by another object of the program, built with fewer fields. */

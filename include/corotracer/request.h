@@ -40,6 +40,20 @@
 #define CTP_REQUEST_IDLE     0u /* not attached */
 #define CTP_REQUEST_ATTACHED 1u
 
+/*
+ * Values of the lowest byte of ctp_request.why: why the process is not attached.  The other bytes
+ * are an errno, or 0.  0: an SDK that does not say.
+ */
+#define CTP_WHY_NO_COROUTINE   1u /* none was created, and the SDK was not initialized */
+#define CTP_WHY_ATTACHED       2u
+#define CTP_WHY_NO_ENVIRONMENT 3u /* CTP_SHM_PATH is not set */
+#define CTP_WHY_SECURE         4u /* a setuid, setgid or privileged program: it must not be read */
+#define CTP_WHY_NOT_OPENED     5u /* no descriptor, and the file cannot be opened: an errno */
+#define CTP_WHY_NOT_REGION     6u /* the file is not a region, or shorter than it should be */
+#define CTP_WHY_VERSION        7u /* a region of another version */
+#define CTP_WHY_NOT_MAPPED     8u /* an errno */
+#define CTP_WHY_NO_MEMORY      9u
+
 /* Written by the tool. */
 struct ctp_order {
 	uint64_t number; /* differs from that of the last order; never 0 */
@@ -63,8 +77,8 @@ struct ctp_request {
 	uint32_t taker;    /* pid of the process in which a thread handles an order; 0: none */
 	uint32_t by_order; /* 1: attached by an order, not by the environment */
 	uint32_t sites;    /* tag of the current region's site numbers, from 1 to 65535 */
-	uint32_t reserved0;
-	uint64_t first; /* generation of the first session with the current region */
+	uint32_t why;      /* [shared] CTP_WHY_* */
+	uint64_t first;    /* generation of the first session with the current region */
 	uint64_t reserved[2];
 	struct ctp_order order; /* [shared] */
 };
@@ -93,6 +107,7 @@ CTP_FIELD(ctp_request, region, 0x28, 8);
 CTP_FIELD(ctp_request, taker, 0x30, 4);
 CTP_FIELD(ctp_request, by_order, 0x34, 4);
 CTP_FIELD(ctp_request, sites, 0x38, 4);
+CTP_FIELD(ctp_request, why, 0x3C, 4);
 CTP_FIELD(ctp_request, first, 0x40, 8);
 CTP_FIELD(ctp_request, order, 0x58, sizeof(struct ctp_order));
 
@@ -111,7 +126,7 @@ static inline uint64_t ctp_order_sum(const struct ctp_order *order)
 #define CTP_REQUEST_INIT                                                                           \
 	{                                                                                          \
 		CTP_REQUEST_MAGIC, CTP_REQUEST_VERSION, sizeof(struct ctp_request), 0, 0, 0, 0, 0, \
-			0, 0, 0, 1, 0, 0, { 0 },                                                   \
+			0, 0, 0, 1, CTP_WHY_NO_COROUTINE, 0, { 0 },                                \
 		{                                                                                  \
 			0, 0, 0, { 0 }, { 0 }, 0                                                   \
 		}                                                                                  \

@@ -89,6 +89,7 @@ CTP_SLOW void ctp_order_publish(struct ctp_session *s)
 	if (!r)
 		return;
 	r->by_order = s->by_order;
+	ctp_store_relaxed(&r->why, CTP_WHY_ATTACHED);
 	ctp_store_relaxed(&r->region, (uint64_t)(uintptr_t)s->header);
 	ctp_store_relaxed(&r->pid, (uint32_t)s->owner);
 	ctp_store_relaxed(&r->state, CTP_REQUEST_ATTACHED);

@@ -3,6 +3,7 @@
 #include "collect/collector.h"
 
 #include <corotracer/atomic.h>
+#include <corotracer/inherit.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,6 +71,7 @@ struct collector {
 	struct pace pace;
 	struct timebase timebase;
 	struct snapshots snapshots;
+	struct sdk_watch sdk_watch;     /* with config.argv */
 	struct program_request request; /* with config.pid */
 	enum request_state request_state;
 	uint64_t request_ns;   /* time of the last look at it */
@@ -167,6 +169,7 @@ static void collector_scan(struct collector *c, struct harvest_scan *found)
 		record_scanned(&c->record, c->harvest.now_ns);
 	cpu_sampler_look(&c->sampler, c->harvest.now_ns + c->cost_ns);
 	looks_take(&c->looks, c->harvest.now_ns + c->cost_ns);
+	sdk_watch_look(&c->sdk_watch, &c->endpoint, c->harvest.now_ns + c->cost_ns);
 	switch_recorder_look(&c->switches, c->harvest.now_ns + c->cost_ns);
 	frame_recorder_look(&c->frames, c->harvest.now_ns + c->cost_ns,
 			    look.cut       ? 0
@@ -327,6 +330,7 @@ static uint64_t time_to_look(const struct collector *c, uint64_t now_ns, uint64_
 {
 	ns = switch_recorder_wait(&c->switches, now_ns, ns);
 	ns = frame_recorder_wait(&c->frames, now_ns, ns);
+	ns = sdk_watch_wait(&c->sdk_watch, now_ns, ns);
 	return looks_wait(&c->looks, now_ns, cpu_sampler_wait(&c->sampler, now_ns, ns));
 }
 
@@ -429,15 +433,28 @@ static void open_snapshots(struct collector *c)
 	snapshots_open(&c->snapshots, &source, c->region.shm);
 }
 
+/* Without the descriptors a program finds the region by its path. */
+static void collector_open_door(struct collector *c)
+{
+	struct err ignored = { 0 };
+
+	if (!c->config->no_inherit)
+		endpoint_open_door(&c->endpoint, c->region.shm, &ignored);
+}
+
 static int collector_launch(struct collector *c, struct err *err)
 {
 	char stations[16];
 	const struct launch_env env[] = {
-		{ CTP_ENV_SHM, c->region.shm },
-		{ CTP_ENV_SOCK, c->region.sock },
-		{ CTP_ENV_STATIONS, stations },
-		{ NULL, NULL },
+		{ CTP_ENV_SHM, c->region.shm, 0 },
+		{ CTP_ENV_SOCK, c->region.sock, 0 },
+		{ CTP_ENV_STATIONS, stations, 0 },
+		/* The value is NULL without a door: that of another collector would be wrong. */
+		{ CTP_ENV_FDS, c->endpoint.door.value, c->endpoint.door.region_fd },
+		{ CTP_ENV_FDS, c->endpoint.door.value, c->endpoint.door.program_fd },
+		{ NULL, NULL, 0 },
 	};
+	int rc;
 
 	/* Output of the program on the same stdout would corrupt the trace. */
 	bool moved = c->record.place.is_stdout;
@@ -446,8 +463,11 @@ static int collector_launch(struct collector *c, struct err *err)
 		c->config->stdout_moved();
 	snprintf(stations, sizeof(stations), "%u", c->region.nr_stations);
 	if (!c->config->frames.is_wanted)
-		return launch_start(&c->launch, c->config->argv, env, &c->signals, moved, err);
-	return launch_start_held(&c->launch, c->config->argv, env, &c->signals, moved, err);
+		rc = launch_start(&c->launch, c->config->argv, env, &c->signals, moved, err);
+	else
+		rc = launch_start_held(&c->launch, c->config->argv, env, &c->signals, moved, err);
+	door_launched(&c->endpoint.door);
+	return rc;
 }
 
 /* Attach the buffers of frames.  A launched program is held until then. */
@@ -544,12 +564,16 @@ static int collector_begin(struct collector *c, struct err *err)
 		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
 	if (config->argv && config->cpu && switch_recorder_open_child(&c->switches, err) < 0)
 		return err->code;
+	if (config->argv)
+		collector_open_door(c);
 	if (config->argv && collector_launch(c, err) < 0)
 		return err->code;
 	if (collector_open_frames(c, err) < 0)
 		return err->code;
-	if (config->argv)
+	if (config->argv) {
 		signals_watch(&c->signals, c->launch.pid);
+		sdk_watch_begin(&c->sdk_watch, c->launch.pid, config->argv[0], clock_now_ns());
+	}
 	if (config->pid) {
 		if (request_send(&c->request, c->region.seen_shm, c->region.seen_sock,
 				 c->region.nr_stations, err) < 0)
@@ -566,16 +590,17 @@ static int collector_begin(struct collector *c, struct err *err)
 
 /*
  * The program may still have the region mapped: it detaches at its next event if it has not done
- * so. Free the memory if no process writes any more; the header stays, for a process that comes
- * late.
+ * so.  Or a process that never used the region has inherited its descriptor.  Free the memory if no
+ * process writes any more; the header stays, for a process that comes late.
  */
 static void collector_leave_region(struct collector *c)
 {
 	const off_t head = sizeof(struct ctp_header);
 
-	if (!c->config->pid || !c->region.header)
+	if (!c->region.header)
 		return;
-	set_detach(c, CTP_DETACH_GONE);
+	if (c->config->pid)
+		set_detach(c, CTP_DETACH_GONE);
 	if (c->free_region)
 		fallocate(c->region.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
 			  lseek(c->region.fd, 0, SEEK_END) - head);
@@ -667,6 +692,8 @@ static void collector_report(void *ctx, struct collector_result *r)
 	r->nr_refused = c->endpoint.nr_refused;
 	r->nr_turned_away = c->endpoint.nr_turned_away;
 	r->nr_wakeups = c->endpoint.nr_wakeups;
+	memcpy(r->unconnected, c->sdk_watch.found, sizeof(r->unconnected));
+	r->nr_unconnected = c->sdk_watch.nr;
 	r->region_shrunk = map_guard_shrunk();
 	clock_watch_look(&c->clocks, clock_now_ns(), c->clock.usable, true);
 	r->clocks = c->clocks;
@@ -707,6 +734,21 @@ static void collector_drain(struct collector *c, struct collector_result *r)
 		c->config->draining(0, 0);
 }
 
+/* True if a process may still write: it is connected, or has a lane or a station and runs. */
+static bool collector_has_writers(const struct collector *c)
+{
+	const struct drain *d = &c->lane_record.drain;
+	uint32_t i;
+
+	if (c->endpoint.nr_connected || c->harvest.nr_claimed)
+		return true;
+	for (i = 0; i < d->nr_cursors; i++) {
+		if (d->cursors[i].open && !endpoint_process_is_gone(d->cursors[i].pid))
+			return true;
+	}
+	return false;
+}
+
 static void collector_finish(struct collector *c, struct collector_result *r)
 {
 	uint32_t rounds = 0;
@@ -716,6 +758,7 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 	while (serve_endpoint(c) > 0 && ++rounds < 10000)
 		;
 	c->end_ns = end_of_run(c);
+	c->free_region = c->free_region || (c->config->argv && !collector_has_writers(c));
 	c->lane_record.drain.end_ns = c->end_ns;
 	c->lane_record.drain.detached = c->config->pid && c->request_state < REQUEST_ENDED;
 	harvest_finish(&c->harvest);
@@ -724,6 +767,7 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 	switch_recorder_finish(&c->switches, c->end_ns);
 	collector_drain(c, r);
 	frame_recorder_finish(&c->frames);
+	sdk_watch_finish(&c->sdk_watch, &c->endpoint);
 	collector_report(c, r);
 	if (c->config->add_facts && c->record.writer && !c->config->flight_size)
 		c->config->add_facts(c->record.writer, r->pid,
@@ -743,6 +787,7 @@ int collector_run(const struct collector_config *config, struct collector_result
 	memset(result, 0, sizeof(*result));
 	c.config = config;
 	c.request.target.pidfd = c.region.place_fd = -1;
+	door_init(&c.endpoint.door);
 	c.region.fd = c.signals.fd = c.endpoint.listen_fd = c.endpoint.epoll_fd = -1;
 	rc = collector_begin(&c, err);
 	if (rc == 0) {

@@ -17,6 +17,7 @@
 #include "collect/clock_watch.h"
 #include "collect/frame_recorder.h"
 #include "collect/lane_scan.h"
+#include "collect/sdk_watch.h"
 #include "collect/station_scan.h"
 #include "collect/lane_memory.h"
 #include "base/top_n.h"
@@ -35,7 +36,8 @@ struct collector_config {
 	uint64_t duration_ns; /* with pid: detach after this time; 0: when asked to */
 	bool cpu;             /* record context switches */
 	struct frame_request frames;
-	bool wait_all; /* also wait until every connected process has disconnected */
+	bool wait_all;   /* also wait until every connected process has disconnected */
+	bool no_inherit; /* give the program paths only, no descriptors: program_door.h */
 	struct lanes_config lanes;
 	uint64_t flight_size; /* size of the flight recorder, written on request; 0: none */
 	const char *tool;     /* name and version for the sidecar: "corotracer 1.2.3" */
@@ -95,6 +97,9 @@ struct collector_result {
 	uint32_t nr_turned_away; /* connections closed for lack of a descriptor */
 	uint64_t nr_wakeups;
 	struct clock_watch clocks;
+	/* Processes that have the SDK and did not connect. */
+	struct sdk_process unconnected[SDK_PROCESSES];
+	uint32_t nr_unconnected;
 	bool region_shrunk;
 	bool wild_count;
 	bool launched;

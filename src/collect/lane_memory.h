@@ -46,7 +46,7 @@ struct lanes {
 	uint64_t place_holds;  /* free bytes of the file system if less than wanted; 0: enough */
 	int starved;           /* errno of the first failure to commit memory */
 	struct chunk_parking parking;
-	const struct pid_aliases *pids; /* of the processes that write; NULL: their own numbers */
+	struct pid_aliases *pids; /* of the processes that write; NULL: their own numbers */
 };
 
 /* Wanted size of the buffer, if the file system of the region has the room. */

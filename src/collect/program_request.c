@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/monotonic.h"
@@ -195,6 +196,49 @@ int request_open(struct program_request *p, pid_t pid, struct err *err)
 	    request_find_blocks(p, err) < 0 || request_refuse_second(p, err) < 0)
 		request_give_up(p, err);
 	return p->target.pid ? 0 : err->code;
+}
+
+bool request_peek(pid_t pid, uint32_t *why, uint64_t *address)
+{
+	struct program_request p = { 0 };
+	struct err ignored = { 0 };
+	struct ctp_request block;
+	bool is_idle = false;
+	size_t i;
+
+	*why = 0;
+	*address = 0;
+	if (target_open(&p.target, pid, &ignored) < 0)
+		return false;
+	elf_notes_each(&p.target, request_take_note, &p, &ignored);
+	for (i = 0; i < p.nr_blocks; i++) {
+		if (!request_read_block(&p, p.blocks[i].address, &block))
+			continue;
+		is_idle = block.state != CTP_REQUEST_ATTACHED;
+		if (!is_idle)
+			break;
+		if (*address && *why > CTP_WHY_ATTACHED)
+			continue;
+		*why = block.why;
+		*address = p.blocks[i].address;
+	}
+	target_close(&p.target);
+	return is_idle;
+}
+
+bool request_peek_again(pid_t pid, uint64_t address, uint32_t *why)
+{
+	struct ctp_request block;
+	struct iovec here = { .iov_base = &block, .iov_len = sizeof(block) };
+	// NOLINTNEXTLINE(performance-no-int-to-ptr)
+	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = sizeof(block) };
+
+	/* Not target_read(), which may stop the process. */
+	if (process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(block) ||
+	    !request_block_valid(&block))
+		return false;
+	*why = block.why;
+	return true;
 }
 
 void request_close(struct program_request *p)

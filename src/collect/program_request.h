@@ -56,6 +56,16 @@ bool request_block_valid(const struct ctp_request *block);
 int request_open(struct program_request *p, pid_t pid, struct err *err);
 void request_close(struct program_request *p);
 
+/*
+ * True if process @pid has the SDK, its memory may be read, and no copy of the SDK has attached;
+ * then
+ * *@why is that of a block, and *@address the address of the block.
+ */
+bool request_peek(pid_t pid, uint32_t *why, uint64_t *address);
+
+/* Read `why` of the block again.  Returns false if there is no block any more. */
+bool request_peek_again(pid_t pid, uint64_t address, uint32_t *why);
+
 /* Ask the program to attach to the region @shm and the socket @sock, paths as it sees them. */
 int request_send(struct program_request *p, const char *shm, const char *sock, uint32_t stations,
 		 struct err *err);

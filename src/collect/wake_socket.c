@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "process/target_memory.h"
 
 #define LISTENER UINT32_MAX /* in place of a peer's index */
+#define DOOR     (UINT32_MAX - 1)
 /* By this time a program has usually loaded most of its libraries. */
 #define FIRST_LOOK_NS (UINT64_C(1000000000))
 
@@ -48,6 +50,7 @@ static int endpoint_bind_private(int fd, const char *path)
 int endpoint_open(struct endpoint *e, const char *path, struct err *err)
 {
 	memset(e, 0, sizeof(*e));
+	door_init(&e->door);
 	e->guest_uid = geteuid();
 	e->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -83,6 +86,7 @@ void endpoint_close(struct endpoint *e)
 	}
 	if (e->spare_fd > 0)
 		close(e->spare_fd);
+	door_close(&e->door);
 	if (e->listen_fd >= 0)
 		close(e->listen_fd);
 	if (e->epoll_fd >= 0)
@@ -92,6 +96,7 @@ void endpoint_close(struct endpoint *e)
 	free(e->peers);
 	modules_release(&e->modules);
 	memset(e, 0, sizeof(*e));
+	door_init(&e->door);
 	e->listen_fd = -1;
 	e->epoll_fd = -1;
 }
@@ -111,18 +116,11 @@ static bool endpoint_make_room(struct endpoint *e)
 	return true;
 }
 
-static void endpoint_admit(struct endpoint *e, int fd)
+/* @fd is the connection of process @pid. */
+static void endpoint_add_peer(struct endpoint *e, int fd, uint32_t pid, uint32_t uid)
 {
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
 	struct peer *p;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
-	    (cred.uid != geteuid() && cred.uid != 0 && cred.uid != e->guest_uid)) {
-		e->nr_refused++;
-		close(fd);
-		return;
-	}
 	if (!endpoint_make_room(e) || endpoint_watch(e, fd, e->nr_peers) < 0) {
 		close(fd);
 		return;
@@ -131,14 +129,76 @@ static void endpoint_admit(struct endpoint *e, int fd)
 	p->fd = fd;
 	p->buried = false;
 	p->hung_up_ns = 0;
-	p->pid = (uint32_t)cred.pid;
-	p->uid = cred.uid;
+	p->pid = pid;
+	p->uid = uid;
 	p->connected_ns = clock_now_ns();
 	p->look_again_ns = p->connected_ns + FIRST_LOOK_NS;
 	e->nr_connected++;
 	pid_alias_add(&e->pids, p->pid);
 	/* Read the mappings immediately: the process may be short-lived. */
 	modules_read(&e->modules, p->pid);
+}
+
+static void endpoint_admit(struct endpoint *e, int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
+	    (cred.uid != geteuid() && cred.uid != 0 && cred.uid != e->guest_uid)) {
+		e->nr_refused++;
+		close(fd);
+		return;
+	}
+	endpoint_add_peer(e, fd, (uint32_t)cred.pid, cred.uid);
+}
+
+static void endpoint_add_failed(struct endpoint *e, struct door_guest *guest)
+{
+	target_name((pid_t)guest->pid, guest->name);
+	e->failed[e->nr_failed++] = *guest;
+}
+
+static void endpoint_serve_door(struct endpoint *e)
+{
+	struct door_guest guest;
+	bool is_over;
+
+	while (door_receive(&e->door, &guest, &is_over)) {
+		/* The process says its own number; it may have ended before it is looked at. */
+		if (guest.pid)
+			pid_alias_set(&e->pids, guest.inner, guest.pid);
+		if (guest.fd >= 0 && guest.pid)
+			endpoint_add_peer(e, guest.fd, guest.pid, guest.uid);
+		else if (guest.fd >= 0)
+			close(guest.fd);
+		else if (guest.is_no_room)
+			e->nr_turned_away++;
+		else if (guest.pid && e->nr_failed < ENDPOINT_FAILED)
+			endpoint_add_failed(e, &guest);
+	}
+	/* No process has the other end any more. */
+	if (is_over)
+		door_close(&e->door);
+}
+
+/* A process says hello before its first event: what it is called is known then. */
+static void endpoint_learn_pids(void *ctx)
+{
+	endpoint_serve_door(ctx);
+}
+
+int endpoint_open_door(struct endpoint *e, const char *path, struct err *err)
+{
+	if (door_open(&e->door, path, err) < 0)
+		return err->code;
+	e->pids.learn = endpoint_learn_pids;
+	e->pids.ctx = e;
+	if (endpoint_watch(e, e->door.fd, DOOR) == 0)
+		return 0;
+	err_errno(err, "cannot watch a socket");
+	door_close(&e->door);
+	return err->code;
 }
 
 void endpoint_look_again(struct endpoint *e, uint64_t now_ns)
@@ -196,7 +256,7 @@ static void endpoint_receive(struct endpoint *e, uint32_t who)
 	char bytes[256];
 	ssize_t got;
 
-	got = read(p->fd, bytes, sizeof(bytes));
+	got = recv(p->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	if (got > 0) {
 		e->nr_wakeups += (uint64_t)got;
 		return;
@@ -270,6 +330,8 @@ int endpoint_serve(struct endpoint *e)
 	for (i = 0; i < nr; i++) {
 		if (evs[i].data.u32 == LISTENER)
 			endpoint_let_in(e);
+		else if (evs[i].data.u32 == DOOR)
+			endpoint_serve_door(e);
 		else if (evs[i].data.u32 < e->nr_peers && e->peers[evs[i].data.u32].fd >= 0)
 			endpoint_receive(e, evs[i].data.u32);
 	}

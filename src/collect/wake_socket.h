@@ -4,7 +4,8 @@
  *
  * Any number of processes may connect: the program, its children and theirs.  A connection
  * carries only wake-up bytes; it also shows which processes exist.  Only processes of the same
- * user and of root are accepted, checked with SO_PEERCRED.
+ * user and of root are accepted, checked with SO_PEERCRED; through the door (program_door.h) those
+ * of any user.
  */
 #ifndef COLLECT_WAKE_SOCKET_H
 #define COLLECT_WAKE_SOCKET_H
@@ -14,7 +15,11 @@
 
 #include "base/err.h"
 #include "collect/mapped_modules.h"
+#include "collect/program_door.h"
 #include "process/pid_alias.h"
+
+/* Reports of processes that could not attach; more are not kept. */
+#define ENDPOINT_FAILED 16u
 
 struct peer {
 	int fd;      /* -1 after disconnect */
@@ -37,9 +42,12 @@ struct endpoint {
 	uint32_t nr_peers;
 	uint32_t room;
 	uint32_t nr_connected;
-	uint32_t nr_doubtful; /* disconnected, and not known to have ended */
-	uint32_t nr_refused;  /* connections of other users */
-	uint64_t nr_wakeups;  /* bytes received */
+	uint32_t nr_doubtful;                      /* disconnected, and not known to have ended */
+	uint32_t nr_refused;                       /* connections of other users */
+	uint64_t nr_wakeups;                       /* bytes received */
+	struct door door;                          /* for a launched program */
+	struct door_guest failed[ENDPOINT_FAILED]; /* processes that could not attach */
+	uint32_t nr_failed;
 	struct modules modules;
 	struct pid_aliases pids; /* of processes in other pid namespaces */
 };
@@ -47,6 +55,9 @@ struct endpoint {
 /* Listen at @path, which must stay valid; epoll_fd becomes readable when there is work to do. */
 int endpoint_open(struct endpoint *e, const char *path, struct err *err);
 void endpoint_close(struct endpoint *e);
+
+/* Open the door for a program that is to be launched, with the region at @path. */
+int endpoint_open_door(struct endpoint *e, const char *path, struct err *err);
 
 /*
  * Pid of a process that has disconnected and ended, each returned once; 0 if there is none.  A

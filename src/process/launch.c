@@ -14,6 +14,14 @@
 #include "base/monotonic.h"
 #include "process/exec_stop.h"
 
+/* The descriptor has its number already: do not close it on exec.  False: no memory. */
+static bool launch_pass_on(const struct launch_env *env)
+{
+	if (env->fd > 0)
+		fcntl(env->fd, F_SETFD, 0);
+	return (env->value ? setenv(env->name, env->value, 1) : unsetenv(env->name)) == 0;
+}
+
 /* In the child. exec closes the pipe; only a failure writes to it. */
 static void launch_exec_program(char *const argv[], const struct launch_env *env,
 				const struct signals *signals, bool stdout_to_stderr, bool is_held,
@@ -30,7 +38,7 @@ static void launch_exec_program(char *const argv[], const struct launch_env *env
 		close(STDOUT_FILENO);
 
 	for (; env->name && !is_lacking; env++)
-		is_lacking = setenv(env->name, env->value, 1) < 0;
+		is_lacking = !launch_pass_on(env);
 	signals_restore_in_child(signals);
 	signal(SIGBUS, SIG_DFL);
 	if (is_lacking)

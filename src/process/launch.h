@@ -22,6 +22,7 @@ struct launch {
 /* Environment variables for the program; an entry with NULL ends the list. */
 struct launch_env {
 	const char *name, *value;
+	int fd; /* stays open in the program: the value names it; 0: none */
 };
 
 /*

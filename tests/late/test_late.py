@@ -23,7 +23,7 @@ class Late(Run):
     def __init__(self, dir, call, ms=500, options=(), env=os.environ):
         trace = os.path.join(dir, "t.jsonl")
         env = dict(env, SLOW_CALL=call, SLOW_MS=str(ms), ASAN_OPTIONS=os.environ["ASAN_OPTIONS"])
-        status, out, err = tool("run", "--json", "--fail-on-loss", "-o", trace, *options, "--", "env",
+        status, out, err = tool("run", "--json", "--fail-on-loss", "--no-inherit", "-o", trace, *options, "--", "env",
                                 f"LD_PRELOAD={SLOW}", PROGRAM, str(THREADS), str(ms + 300), env=env)
         super().__init__(status, out, err, trace)
         contains(err, f"slow: {call}\n")  # otherwise nothing was tested
@@ -78,7 +78,7 @@ def coroutines_of_a_slow_start_are_traced_from_the_attach_on(dir):
 def the_summary_says_when_it_was_lost(dir):
     trace = os.path.join(dir, "t.jsonl")
     env = dict(os.environ, SLOW_CALL="open", SLOW_MS="300")
-    status, _, err = tool("run", "-o", trace, "--", "env", f"LD_PRELOAD={SLOW}", PROGRAM, "2", "400", env=env)
+    status, _, err = tool("run", "--no-inherit", "-o", trace, "--", "env", f"LD_PRELOAD={SLOW}", PROGRAM, "2", "400", env=env)
     equal(status, 0, "status without --fail-on-loss")
     contains(err, "before the program connected to the collector")
     contains(err, "hint: the program's first call of the SDK took long")

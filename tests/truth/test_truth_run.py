@@ -153,6 +153,12 @@ def run_names_the_coroutines_that_lost_most(n, run, trace, stations):
         equal(row["name"], co["name"], "name of the worst")
 
 
+@check
+def run_names_the_processes_that_did_not_connect(n, pid):
+    n.equal("unconnected[0].pid", pid)
+    equal(n.output["unconnected"][0]["reason"], "no-environment", "the reason")
+
+
 def check_summary(run, processor_ns, stations=False, forgotten=False, blocks=False, exit_status=0, signal_number=None,
                   buffer=1 << 40):
     n, trace = Numbers("run", run.summary), read_trace(run.trace)
@@ -227,7 +233,7 @@ def a_run_that_waits_for_room_is_summed_up_exactly(dir):
 @test
 def coroutines_of_a_slow_attach_are_traced_or_counted(dir):
     """One thread attaches for half a second; events of the other threads are traced or counted as lost."""
-    run = TracedRun(dir, program=["threads=4", "init=0", "hold=1500"], preload=SLOW_CONNECT)
+    run = TracedRun(dir, options=["--no-inherit"], program=["threads=4", "init=0", "hold=1500"], preload=SLOW_CONNECT)
     counted = run.summary["coroutines"] + run.summary["without_station"]
     equal(counted, len(run.truth.all), "coroutines: traced, and not traced")
 
@@ -260,6 +266,35 @@ def a_flight_recorder_counts_the_facts_that_it_forgets(dir):
     assert n["facts.forgotten"] > 0, "nothing was forgotten, so nothing was tested"
     run = TracedRun(dir, name="text.jsonl", json_summary=False, options=["--flight-recorder", "64K", "--cpu"], program=["threads=4", "rounds=3000"])
     assert re.search(r"^corotracer: forgotten: [\d,]+ older facts? about threads, descriptors and frames$", run.err, re.M), run.err
+
+
+def process_of(pid, program):
+    """The process below @pid that runs @program, by the kernel's account; None: not yet."""
+    todo = [pid]
+    while todo:
+        pid = todo.pop()
+        try:
+            if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(program):
+                return pid
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+                todo += [int(n) for n in f.read().split()]
+        except FileNotFoundError:
+            pass
+    return None
+
+
+@test
+def a_process_that_cannot_connect_is_named(dir):
+    for hold in 300, 2000, 10000, 30000:
+        p = popen(TOOL, "run", "--json", "-o", dir + "/t.jsonl", "--", "env", "-i", PROGRAM, dir + "/truth", f"hold={hold}")
+        wait_until(lambda: process_of(p.pid, PROGRAM) or p.poll() is not None, "the program runs")
+        pid = process_of(p.pid, PROGRAM)
+        _, err = p.communicate(timeout=300)
+        summary = json.loads([line for line in err.splitlines() if line.startswith("{")][0])
+        if pid and summary["unconnected"]:
+            break
+    equal((p.returncode, len(summary["unconnected"])), (1, 1), err)
+    run_names_the_processes_that_did_not_connect(Numbers("run", summary), pid)
 
 
 # ---- the same in text ----------------------------------------------------------------------------

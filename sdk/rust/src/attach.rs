@@ -12,10 +12,13 @@
 //! read once and checked, and the file must be large enough for every byte that is used.
 
 use crate::clock;
+use crate::inherit;
 use crate::lane::{Spare, SPARES};
 use crate::order;
 use crate::pool::Arena;
-use crate::request::{self, Order};
+use crate::request::{
+    self, Order, WHY_NOT_MAPPED, WHY_NOT_OPENED, WHY_NOT_REGION, WHY_NO_ENVIRONMENT, WHY_SECURE, WHY_VERSION,
+};
 use crate::session::{
     ext_header, ext_lanes, session_acquire, sock_is, Info, Session, ATTACH_BUSY, ATTACH_DONE, ATTACH_FAILED,
     ATTACH_LEFT, ATTACH_NEVER, PROCESS,
@@ -57,14 +60,17 @@ fn header_check(header: &Header, size: u64, promised: u64) -> Option<u32> {
     let fit = (size - size_of::<Header>() as u64) / size_of::<Station>() as u64;
 
     if magic != MAGIC {
+        request::why_set(WHY_NOT_REGION, 0);
         say!("not traced: the region has magic {:016x}, not {:016x}", magic, MAGIC);
         return None;
     }
     if version != VERSION {
+        request::why_set(WHY_VERSION, 0);
         say!("not traced: the region speaks version {}, we speak {}", version, VERSION);
         return None;
     }
     if promised > fit || u64::from(max) > fit || max == 0 {
+        request::why_set(WHY_NOT_REGION, 0);
         say!(
             "not traced: the region has room for {} stations, its header says {} and {} {}",
             fit,
@@ -93,23 +99,27 @@ fn map_some(file: &File, size: u64) -> Option<(*mut u8, u64)> {
     sys::map_shared(file, less).map(|map| (map, less))
 }
 
-/// Open and map the region at `path`.  Returns the number of mapped bytes.
+/// Map the region, by the inherited descriptor or by `path`.  Returns the number of mapped bytes.
 fn region_map(info: &mut Info, path: &[u8], promised: u64) -> Option<u64> {
-    let opened = sys::open_region(path).and_then(|file| sys::identify(&file).map(|id| (file, id)));
+    let opened = info.region_fd.open().map_or_else(|| sys::open_region(path), Ok);
+    let opened = opened.and_then(|file| sys::identify(&file).map(|id| (file, id)));
     let (file, id) = match opened {
         Ok(both) => both,
         Err(why) => {
+            request::why_set(WHY_NOT_OPENED, why.raw_os_error().unwrap_or(0));
             say!("not traced: cannot open '{}': {}", text(path), why);
             return None;
         }
     };
     if !id.is_file || id.size < region_size(1) {
+        request::why_set(WHY_NOT_REGION, 0);
         say!("not traced: '{}' is too short to be a region", text(path));
         return None;
     }
     let (map, size) = match map_some(&file, id.size) {
         Some(both) => both,
         None => {
+            request::why_set(WHY_NOT_MAPPED, sys::errno());
             say!("not traced: cannot map '{}': {}", text(path), os_error(sys::errno()));
             return None;
         }
@@ -241,13 +251,21 @@ pub(crate) fn disown(has_threads: bool) -> bool {
     true
 }
 
-/// Connect the socket and store its identity, in the session and for a forked child.
+/// Connect the socket by its path, unless it is connected.
 fn socket_open(s: &Session, path: &[u8]) {
+    if s.sock.load(Ordering::Relaxed) >= 0 {
+        return;
+    }
     match sys::connect_unix(path) {
-        Ok(fd) => s.sock_remember(fd),
+        Ok(fd) => socket_keep(s, fd),
         Err(0) => say!("no usable {}; tracing without wake-ups", ENV_SOCK),
         Err(why) => say!("cannot connect '{}': {}; tracing without wake-ups", text(path), os_error(why)),
     }
+}
+
+/// Store the socket with its identity, in the session and for a forked child.
+fn socket_keep(s: &Session, fd: i32) {
+    s.sock_remember(fd);
     PROCESS.sock.store(s.sock.load(Ordering::Relaxed), Ordering::Relaxed);
     PROCESS.sock_dev.store(s.sock_dev.load(Ordering::Relaxed), Ordering::Relaxed);
     PROCESS.sock_ino.store(s.sock_ino.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -314,9 +332,14 @@ fn session_find(s: &Session, info: &mut Info) -> bool {
     match sys::env(ENV_SHM) {
         Some(path) if !path.is_empty() => {
             let promised = sys::env(ENV_STATIONS).map_or(0, |n| number(&n));
+            if let Some((region, door)) = inherit::find(&path) {
+                info.region_fd = region;
+                info.door = door;
+            }
             session_fill(s, info, path, sys::env(ENV_SOCK).unwrap_or_default(), promised)
         }
         _ => {
+            request::why_set(if sys::env_is_hidden(ENV_SHM) { WHY_SECURE } else { WHY_NO_ENVIRONMENT }, 0);
             say!("not traced: {} is not set", ENV_SHM);
             false
         }
@@ -413,9 +436,14 @@ fn attach_now(s: &Session) -> bool {
     request::gate_open();
     let attached = disown(false) && session_find(s, info);
     if attached {
+        // First: the collector then knows which process its events are from.
+        if let Some(fd) = info.door.connect() {
+            socket_keep(s, fd);
+        }
         session_publish(s);
         session_connect(s);
     } else {
+        info.door.report(request::why());
         s.state.store(ATTACH_FAILED, Ordering::Relaxed);
         request::gate_close();
     }

@@ -177,12 +177,15 @@ pub(crate) fn grow(s: &Session, a: &Arena) -> bool {
     grown
 }
 
-/// Open the region's file again.  The program may have changed its directory, or the path may name
+/// Open the region's file again, by the inherited descriptor or by its path.  The program may have changed its directory, or the path may name
 /// another file: check the identity.
 fn reopen(s: &Session) -> Option<std::fs::File> {
     let info = s.info();
-    // SAFETY: leaked when the session was filled in; null in the sessions of tests.
-    let file = sys::open_region(unsafe { info.shm_path.as_ref() }?).ok()?;
+    let file = match info.region_fd.open() {
+        Some(file) => file,
+        // SAFETY: leaked when the session was filled in; null in the sessions of tests.
+        None => sys::open_region(unsafe { info.shm_path.as_ref() }?).ok()?,
+    };
     let id = sys::identify(&file).ok()?;
     (id.dev == info.shm_dev && id.ino == info.shm_ino).then_some(file)
 }

@@ -54,6 +54,8 @@
 mod attach;
 mod clock;
 mod future;
+#[cfg_attr(not(all(target_os = "linux", target_pointer_width = "64")), path = "inherit_none.rs")]
+mod inherit;
 mod lane;
 mod later;
 mod life;

@@ -23,6 +23,16 @@ const SOCK_SIZE: usize = 112;
 const STATE_IDLE: u32 = 0;
 const STATE_ATTACHED: u32 = 1;
 
+/// Values of the lowest byte of `Request::why`: see request.h.
+const WHY_NO_COROUTINE: u32 = 1;
+const WHY_ATTACHED: u32 = 2;
+pub(crate) const WHY_NO_ENVIRONMENT: u32 = 3;
+pub(crate) const WHY_SECURE: u32 = 4;
+pub(crate) const WHY_NOT_OPENED: u32 = 5;
+pub(crate) const WHY_NOT_REGION: u32 = 6;
+pub(crate) const WHY_VERSION: u32 = 7;
+pub(crate) const WHY_NOT_MAPPED: u32 = 8;
+
 /// What the tool writes.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -74,7 +84,7 @@ pub(crate) struct Request {
     taker: AtomicU32,
     by_order: AtomicU32,
     sites: AtomicU32,
-    reserved0: u32,
+    why: AtomicU32,
     first: AtomicU64,
     reserved: [u64; 2],
     order: UnsafeCell<Order>,
@@ -96,7 +106,7 @@ pub(crate) static REQUEST: Request = Request {
     taker: AtomicU32::new(0),
     by_order: AtomicU32::new(0),
     sites: AtomicU32::new(1),
-    reserved0: 0,
+    why: AtomicU32::new(WHY_NO_COROUTINE),
     first: AtomicU64::new(0),
     reserved: [0; 2],
     order: UnsafeCell::new(Order::NONE),
@@ -187,9 +197,19 @@ pub(crate) fn region_tag() -> (u32, u64) {
     (REQUEST.sites.load(Ordering::Relaxed), REQUEST.first.load(Ordering::Relaxed))
 }
 
+/// Say why the process is not attached, with an errno or 0.
+pub(crate) fn why_set(why: u32, error: i32) {
+    REQUEST.why.store(why | (error as u32) << 8, Ordering::Relaxed);
+}
+
+pub(crate) fn why() -> u32 {
+    REQUEST.why.load(Ordering::Relaxed)
+}
+
 /// The session is published: say so to tools.
 pub(crate) fn publish(s: &Session) {
     let info = s.info();
+    why_set(WHY_ATTACHED, 0);
     REQUEST.by_order.store(u32::from(info.by_order), Ordering::Relaxed);
     REQUEST.region.store(info.header as u64, Ordering::Relaxed);
     REQUEST.pid.store(info.owner as u32, Ordering::Relaxed);

@@ -6,6 +6,7 @@
 //! and publishes it by its generation.  The session is never unmapped while the process runs, so no
 //! thread can use memory that is not mapped.
 
+use crate::inherit::Inherited;
 use crate::lane::Spare;
 use crate::order;
 use crate::pool::Arena;
@@ -54,6 +55,9 @@ pub(crate) struct Info {
     pub(crate) owner: u64,     // pid: marks the coroutines of this process
     pub(crate) first: u64,     // generation of the first session with this region
     pub(crate) site_tag: u32,  // upper half of the cached numbers of this region's sites
+    // Descriptors that the collector left open in this process.
+    pub(crate) region_fd: Inherited,
+    pub(crate) door: Inherited,
 }
 
 /// One per process.  All zero: not attached, or wiped by a fork.
@@ -242,9 +246,7 @@ impl Session {
         }
         let mut renewed = Renewed::Never;
         if self.renewals.fetch_add(1, Ordering::Relaxed) < 4 {
-            // SAFETY: leaked when the session was filled in.
-            let path = unsafe { self.info().sock_path.as_ref() };
-            if let Some(Ok(fd)) = path.map(|p| sys::connect_unix(p)) {
+            if let Ok(fd) = self.sock_open() {
                 // A thread that reads a mix of old and new values sees a mismatch and does not use
                 // it.
                 self.sock_remember(fd);
@@ -253,6 +255,16 @@ impl Session {
         }
         self.renewing.store(0, Ordering::Relaxed);
         renewed
+    }
+
+    /// The connection, through the inherited door or by the path.
+    pub(crate) fn sock_open(&self) -> Result<i32, i32> {
+        // SAFETY: leaked when the session was filled in.
+        let path = unsafe { self.info().sock_path.as_ref() };
+        match self.info().door.connect() {
+            Some(fd) => Ok(fd),
+            None => path.map_or(Err(0), |p| sys::connect_unix(p)),
+        }
     }
 
     /// End the connection.  It is closed at the next attach: another thread may be about to send,

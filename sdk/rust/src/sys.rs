@@ -19,6 +19,9 @@ extern "C" {
     fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int;
     fn fallocate(fd: c_int, mode: c_int, offset: i64, len: i64) -> c_int;
     fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
+    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, pair: *mut c_int) -> c_int;
+    fn sendmsg(fd: c_int, message: *const Msghdr, flags: c_int) -> isize;
+    fn getenv(name: *const c_char) -> *const c_char;
     fn connect(fd: c_int, addr: *const SockaddrUn, len: c_uint) -> c_int;
     fn send(fd: c_int, buf: *const c_void, len: usize, flags: c_int) -> isize;
     fn fcntl(fd: c_int, cmd: c_int, ...) -> c_int;
@@ -52,6 +55,34 @@ struct SockaddrUn {
     path: [u8; 108],
 }
 
+/// `struct msghdr`; the C libraries differ in the types of the lengths, not in their places.
+#[repr(C)]
+struct Msghdr {
+    name: *const c_void,
+    name_len: u64,
+    iov: *const Iovec,
+    iov_len: usize,
+    control: *const c_void,
+    control_len: usize,
+    flags: c_int,
+}
+
+#[repr(C)]
+struct Iovec {
+    base: *const c_void,
+    len: usize,
+}
+
+/// A control message with one descriptor.
+#[repr(C)]
+struct Rights {
+    len: usize,
+    level: c_int,
+    kind: c_int,
+    fd: c_int,
+    padding: c_int,
+}
+
 const PROT_NONE: c_int = 0;
 const PROT_READ_WRITE: c_int = 1 | 2;
 const MAP_SHARED: c_int = 1;
@@ -70,6 +101,9 @@ const SOCK_CLOEXEC: c_int = 0o2000000;
 const MSG_DONTWAIT: c_int = 0x40;
 const MSG_NOSIGNAL: c_int = 0x4000;
 const F_DUPFD_CLOEXEC: c_int = 1030;
+const HIGH_FD: c_int = 512; // inherit.h
+const SOL_SOCKET: c_int = 1;
+const SCM_RIGHTS: c_int = 1;
 const O_NOCTTY: c_int = 0o400;
 const O_NONBLOCK: c_int = 0o4000;
 const EINTR: c_int = 4;
@@ -125,6 +159,16 @@ pub(crate) fn env(name: &str) -> Option<Vec<u8>> {
     unsafe {
         let value = secure_getenv(terminated.as_ptr().cast());
         (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes().to_vec())
+    }
+}
+
+/// The variable is set, and env() does not show it: a setuid or setgid program.
+pub(crate) fn env_is_hidden(name: &str) -> bool {
+    let mut terminated = [0u8; 32];
+    terminated[..name.len()].copy_from_slice(name.as_bytes());
+    // SAFETY: the name is terminated.
+    unsafe {
+        secure_getenv(terminated.as_ptr().cast()).is_null() && !getenv(terminated.as_ptr().cast()).is_null()
     }
 }
 
@@ -302,7 +346,7 @@ pub(crate) fn connect_unix(path: &[u8]) -> Result<RawFd, c_int> {
             return Err(why);
         }
         // Move it to a high number: some programs rely on low descriptor numbers.
-        let high = fcntl(fd, F_DUPFD_CLOEXEC, 512);
+        let high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
         if high < 0 {
             return Ok(fd);
         }
@@ -317,6 +361,53 @@ pub(crate) fn send_byte(fd: RawFd, byte: u8) -> bool {
     // SAFETY: one byte on the stack.
     let sent = unsafe { send(fd, (&byte as *const u8).cast(), 1, MSG_DONTWAIT | MSG_NOSIGNAL) };
     sent >= 0 || errno() == EAGAIN || errno() == EINTR
+}
+
+/// A duplicate with a high number; any number if the limit of descriptors is low.
+pub(crate) fn duplicate(fd: RawFd) -> Option<File> {
+    // SAFETY: a new descriptor, which the file owns.
+    unsafe {
+        let high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+        let copy = if high >= 0 { high } else { fcntl(fd, F_DUPFD_CLOEXEC, 3) };
+        (copy >= 0).then(|| File::from_raw_fd(copy))
+    }
+}
+
+pub(crate) fn into_fd(file: File) -> RawFd {
+    ManuallyDrop::new(file).as_raw_fd()
+}
+
+/// A pair of connected stream sockets.
+pub(crate) fn socket_pair() -> Option<(File, File)> {
+    let mut pair = [-1; 2];
+    // SAFETY: the kernel fills in the pair; each file owns one of them.
+    unsafe {
+        let made = socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair.as_mut_ptr()) == 0;
+        made.then(|| (File::from_raw_fd(pair[0]), File::from_raw_fd(pair[1])))
+    }
+}
+
+/// Send a message, with a descriptor, without blocking and without SIGPIPE.
+pub(crate) fn send_with(socket: &File, bytes: &[u8], passed: Option<&File>) -> bool {
+    let iov = Iovec { base: bytes.as_ptr().cast(), len: bytes.len() };
+    let fd = passed.map_or(-1, |f| f.as_raw_fd());
+    let rights = Rights { len: 20, level: SOL_SOCKET, kind: SCM_RIGHTS, fd, padding: 0 };
+    let mut message = Msghdr {
+        name: ptr::null(),
+        name_len: 0,
+        iov: &iov,
+        iov_len: 1,
+        control: ptr::null(),
+        control_len: 0,
+        flags: 0,
+    };
+    if passed.is_some() {
+        message.control = (&rights as *const Rights).cast();
+        message.control_len = std::mem::size_of::<Rights>();
+    }
+    // SAFETY: everything that the message points to outlives the call.
+    let sent = unsafe { sendmsg(socket.as_raw_fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) };
+    sent == bytes.len() as isize
 }
 
 // ---- threads and forks --------------------------------------------------------------

@@ -41,6 +41,7 @@ constants! {
     ENV_SOCK: &str = "CTP_SOCK_PATH";
     ENV_STATIONS: &str = "CTP_MAX_STATIONS";
     ENV_VERBOSE: &str = "CTP_VERBOSE";
+    ENV_FDS: &str = "CTP_FDS"; // inherit.h
 
     EXT_LANES: u32 = 0x8;
     EXT_HANDOVER: u32 = 0x10;

@@ -205,9 +205,9 @@ static int collect_launch(struct collect *c, struct err *err)
 {
 	const struct collect_config *config = c->config;
 	char *options = config->burst ? collect_options(config) : NULL;
-	struct launch_env env[] = { { CRW_ENV, c->shm.path },
-				    { options ? "CACHERAY_OPTIONS" : NULL, options },
-				    { NULL, NULL } };
+	struct launch_env env[] = { { CRW_ENV, c->shm.path, 0 },
+				    { options ? "CACHERAY_OPTIONS" : NULL, options, 0 },
+				    { NULL, NULL, 0 } };
 	int rc = config->burst && !options
 			 ? err_set(err, -ENOMEM, "no memory for the options")
 			 : launch_start(&c->launch, config->argv, env, &c->signals, false, err);
