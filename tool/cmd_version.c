@@ -14,6 +14,7 @@
 #include "export/sink.h"
 #include "json_file.h"
 #include "page/page.h"
+#include "collect/kernel_calls.h"
 #include "serve/server.h"
 #include "top/top.h"
 
@@ -26,7 +27,43 @@ static const struct opt opts[] = {
 	{ .name = NULL },
 };
 
-static int version_print_json(const char *arch)
+static void version_json_kernel(struct json_writer *w, const char *release)
+{
+	size_t i;
+
+	jw_key(w, "kernel");
+	jw_object_begin(w);
+	jw_field_string(w, "release", release);
+	jw_key(w, "missing");
+	jw_array_begin(w);
+	for (i = 0; kernel_calls[i].name; i++) {
+		if (!kernel_calls[i].exists())
+			jw_string(w, kernel_calls[i].name);
+	}
+	jw_array_end(w);
+	jw_object_end(w);
+}
+
+/* What this kernel does not have, each with the version that has it first. */
+static void version_text_kernel(const char *release)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; kernel_calls[i].name; i++) {
+		if (kernel_calls[i].exists())
+			continue;
+		if (!any)
+			printf("kernel %s, without", release);
+		printf("%s %s (Linux %s)", any ? "," : "", kernel_calls[i].name,
+		       kernel_calls[i].since);
+		any = true;
+	}
+	if (any)
+		puts(": see 'Older kernels' in docs/containers.md");
+}
+
+static int version_print_json(const char *arch, const char *release)
 {
 	struct json_writer w;
 	struct html_page page;
@@ -39,6 +76,7 @@ static int version_print_json(const char *arch)
 	jw_field_u64(&w, "ctp", CTP_VERSION);
 	jw_field_u64(&w, "ctp_extension", CTP_EXT_VERSION);
 	jw_field_string(&w, "arch", arch);
+	version_json_kernel(&w, release);
 	jw_key(&w, "libraries");
 	jw_object_begin(&w);
 	jw_field_string(&w, "jansson", JANSSON_VERSION);
@@ -69,8 +107,9 @@ static int run_version(int argc, char **argv)
 		return status;
 	uname(&uts);
 	if (o.json)
-		return version_print_json(uts.machine);
+		return version_print_json(uts.machine, uts.release);
 	printf("corotracer %s (cTP %u, %s)\n", COROTRACER_VERSION, CTP_VERSION, uts.machine);
+	version_text_kernel(uts.release);
 	return EXIT_OK;
 }
 

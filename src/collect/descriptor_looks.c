@@ -132,7 +132,7 @@ static bool looks_one(struct descriptor_looks *l, const struct descriptors *d,
 	struct descriptor_state state;
 	int rc = descriptors_look(d, (int)life->resource, &state);
 
-	l->is_denied |= rc == -EPERM;
+	l->is_denied |= rc == -EPERM || rc == -ENOSYS;
 	if (rc < 0 || !looks_ready_for(life, &state))
 		return false;
 	*ready = before ? *before

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,9 @@ const char *descriptor_kind_name(enum descriptor_kind kind)
 int descriptors_open(struct descriptors *d, pid_t pid, struct err *err)
 {
 	*d = (struct descriptors){ .pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0) };
-	if (d->pidfd < 0)
+	/* Without pidfd_open(2), before Linux 5.3, kinds of descriptors are known, states are not.
+	 */
+	if (d->pidfd < 0 && (errno != ENOSYS || (kill(pid, 0) < 0 && errno == ESRCH)))
 		return err_errno(err, "look at process %d", (int)pid);
 	return 0;
 }
@@ -209,6 +212,8 @@ int descriptors_look(const struct descriptors *d, int fd, struct descriptor_stat
 
 	if (rc < 0 || out->kind == DESCRIPTOR_OTHER || out->kind == DESCRIPTOR_EPOLL)
 		return rc;
+	if (d->pidfd < 0)
+		return -ENOSYS;
 	copy = (int)syscall(SYS_pidfd_getfd, d->pidfd, fd, 0);
 	if (copy < 0)
 		return -errno;

@@ -60,10 +60,10 @@ struct descriptor_watch {
 
 struct descriptors {
 	pid_t pid;
-	int pidfd; /* -1: closed */
+	int pidfd; /* -1: closed, or an old kernel */
 };
 
-/* Fails if process @pid does not exist, or the kernel has no pidfd_open(2). */
+/* Fails if process @pid does not exist. */
 int descriptors_open(struct descriptors *d, pid_t pid, struct err *err);
 void descriptors_close(struct descriptors *d);
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,7 +24,8 @@
 /* Keep only the two pipes, at WATCH_FD and NOTES_FD. */
 static bool keep_pipes(int watch, int notes)
 {
-	int fd;
+	struct rlimit limit = { 1024, 1024 };
+	int fd, max;
 
 	watch = fcntl(watch, F_DUPFD, 3);
 	notes = fcntl(notes, F_DUPFD, 3);
@@ -31,7 +33,10 @@ static bool keep_pipes(int watch, int notes)
 		return false;
 	if (syscall(SYS_close_range, 2, ~0u, 0) == 0)
 		return true;
-	for (fd = 2; fd < 1024; fd++)
+	getrlimit(RLIMIT_NOFILE, &limit);
+	max = limit.rlim_cur < 65536 ? (int)limit.rlim_cur : 65536;
+	/* Before Linux 5.9. */
+	for (fd = 2; fd < max; fd++)
 		close(fd);
 	return true;
 }

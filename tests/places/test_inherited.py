@@ -122,6 +122,44 @@ def a_wrong_variable_is_not_used(dir):
         traced(run(dir, options=["--no-inherit"], before=["sh", "-c", f'export CTP_FDS="{value}"; exec "$0" "$@"']))
 
 
+HOSTILE = r"""
+import array, os, socket, struct, sys
+numbers = os.environ["CTP_FDS"].split(":")
+door = socket.socket(fileno=os.dup(int(numbers[3], 16)))
+door.setblocking(True)
+pair, pipe = socket.socketpair(), os.pipe()
+hello = lambda kind, pid=77, magic=0x314f4c4c48505443: struct.pack("=QIIII", magic, kind, 0, pid, 0)
+
+def send(data, *fds):
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    door.sendmsg([data], rights)
+
+for i in range(20):
+    send(b"")
+    send(b"x" * 5000)
+    send(hello(1)[:-1], pair[0].fileno())
+    send(hello(1, magic=5), pair[0].fileno())
+    send(hello(9), pair[0].fileno())
+    send(hello(1))
+    send(hello(1), pipe[0])
+    send(hello(1), 0, 1, 2, pipe[0], pipe[1], pair[0].fileno())
+    send(hello(1), door.fileno())
+    send(hello(2, pid=i), pipe[0])
+    send(hello(2)[:12])
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@test
+def what_a_hostile_program_sends_is_ignored(dir):
+    before = len(os.listdir("/proc/self/fd"))
+    r = run(dir, before=[sys.executable, "-c", HOSTILE])
+    s = r.summary
+    equal((r.status, s["written"], s["collected"], s["lost"]), (0, EVENTS, EVENTS, 0), r.err)
+    equal(s["coroutines"], COROUTINES, "coroutines")
+    equal(len(os.listdir("/proc/self/fd")), before, "descriptors of this process")
+
+
 @test
 def a_program_without_a_coroutine_is_named(dir):
     one = refused(dir, "wait", "stop", reason="no-coroutine", status=0)
