@@ -68,6 +68,19 @@
 #define ctp_fence_full() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
+/*
+ * ctp_fence_handover() comes before the stores to a coroutine's shared fields by a thread that may
+ * have taken the coroutine over.  The program's hand-over is a release and an acquire: this thread
+ * has seen the stores of the last one.  A third thread may see the stores of this one first,
+ * unless a store becomes visible to all other threads at once, as on x86-64 and aarch64, where the
+ * fence is nothing.  POWER, for one, needs it.
+ */
+#if defined(__aarch64__) || defined(__x86_64__)
+#define ctp_fence_handover() ((void)0)
+#else
+#define ctp_fence_handover() __atomic_thread_fence(__ATOMIC_RELEASE)
+#endif
+
 #define ctp_likely(x)   __builtin_expect(!!(x), 1)
 #define ctp_unlikely(x) __builtin_expect(!!(x), 0)
 

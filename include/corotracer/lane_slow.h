@@ -93,9 +93,8 @@ CTP_SLOW int ctp_region_reopen(const struct ctp_session *s)
 CTP_SLOW int ctp_session_grow(void *ctx, struct ctp_arena *a)
 {
 	struct ctp_session *s = (struct ctp_session *)ctx;
-	/* (ctp-K) pairs with the release in ctp_pool_committed(), by the last process that grew it.
-	 */
-	uint32_t before = ctp_load_acquire(&a->pool->committed);
+	/* Relaxed: ctp_pool_committed() continues the release sequence of the last growth. */
+	uint32_t before = ctp_load_relaxed(&a->pool->committed);
 	uint32_t step = a->unit < CTP_GROW_BYTES ? CTP_GROW_BYTES / a->unit : 1;
 	uint64_t now = ctp_clock_ns();
 	int fd, cancel, grown;
@@ -481,10 +480,10 @@ CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ct
 	/* Without a session, in a forked child, @l must not be read either. */
 	if (!ctp_thread_ready(t, s) || !(id = ctp_load_relaxed(&l->id)))
 		return;
-	if (nr == 2)
-		ctp_store_relaxed(&l->resource, resource);
 	if (!r) {
 		ctp_lane_drop(t, s, l, addr, what);
+		if (nr == 2)
+			ctp_store_relaxed(&l->resource, resource);
 		return;
 	}
 	if ((what & 0xff) == CTP_REC_RESUME) {
@@ -493,8 +492,10 @@ CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ct
 	} else {
 		ctp_life_suspend(l, r, id, ctp_lane_ticks(t), addr, what);
 	}
-	if (nr == 2)
+	if (nr == 2) {
+		ctp_store_relaxed(&l->resource, resource);
 		ctp_record_put_more(r + 1, resource, 0);
+	}
 	ctp_lane_publish_slow(t, s, nr);
 }
 
@@ -640,6 +641,8 @@ CTP_SLOW void ctp_life_done(struct ctp_life *l, struct ctp_thread *t, struct ctp
 	if (!ctp_thread_ready(t, s) || !ctp_load_relaxed(&l->id) || ctp_life_kind(l) == CTP_REC_END)
 		return;
 	flags |= ctp_life_was_suspended(l);
+	/* (ctp-M) pairs with the load-load fence in the collector's life_read(). */
+	ctp_fence_handover();
 	ctp_store_relaxed(&l->state, CTP_LIFE_STATE(CTP_REC_END, 0, 0));
 	if (!ctp_life_tell_end(l, t, s, CTP_REC_END, flags))
 		ctp_lane_count(t, s, 0, 1);
@@ -657,6 +660,8 @@ CTP_SLOW void ctp_life_end(struct ctp_life *l, struct ctp_thread *t, struct ctp_
 	if (!ctp_thread_ready(t, s) || !ctp_load_relaxed(&l->id))
 		return;
 	flags |= ctp_life_was_suspended(l);
+	/* (ctp-M) pairs with the load-load fence in the collector's life_read(). */
+	ctp_fence_handover();
 	if (ctp_life_kind(l) == CTP_REC_END)
 		kind = CTP_REC_DESTROY;
 	else

@@ -243,6 +243,8 @@ static inline void ctp_probe_put(struct ctp_probe *p, const struct ctp_thread *t
 		now = p->last_ns + 1;
 	p->last_ns = now;
 	p->nr_events = k + 1;
+	/* (ctp-A) pairs with the load-load fence in the collector's has_company(). */
+	ctp_fence_handover();
 	ctp_slot_write(&p->station->slots[k % CTP_SLOTS], 2 * (k / CTP_SLOTS) + 2, now, t->tid,
 		       addr, is_active);
 }
@@ -359,6 +361,8 @@ static inline uint32_t ctp_life_count(struct ctp_life *l)
 static inline void ctp_life_suspend(struct ctp_life *l, struct ctp_record *r, uint64_t id,
 				    uint64_t now, uint64_t addr, uint32_t what)
 {
+	/* (ctp-M) pairs with the load-load fence in the collector's life_read(). */
+	ctp_fence_handover();
 	ctp_store_relaxed(&l->state, what & 0xffff);
 	ctp_store_relaxed(&l->addr, addr);
 	ctp_store_relaxed(&l->site, what >> 16);
@@ -369,6 +373,8 @@ static inline void ctp_life_suspend(struct ctp_life *l, struct ctp_record *r, ui
 static inline void ctp_life_resume(struct ctp_life *l, struct ctp_record *r, uint64_t id,
 				   uint64_t now)
 {
+	/* (ctp-M) pairs with the load-load fence in the collector's life_read(). */
+	ctp_fence_handover();
 	ctp_store_relaxed(&l->state, CTP_REC_RESUME);
 	now = ctp_life_tick(l, now);
 	ctp_record_put(r, now, id, 0, ctp_life_count(l), CTP_WHAT(CTP_REC_RESUME, 0, 0));
@@ -417,8 +423,8 @@ static inline void ctp_suspend_on(struct ctp_probe *p, struct ctp_thread *t, str
 		ctp_event_slow(p, t, s, addr, what, resource);
 		return;
 	}
-	ctp_store_relaxed(&l->resource, resource);
 	ctp_life_suspend(l, t->at, id, ctp_ticks(), addr, what);
+	ctp_store_relaxed(&l->resource, resource);
 	ctp_record_put_more(t->at + 1, resource, 0);
 	ctp_lane_publish(t, s, 2);
 }

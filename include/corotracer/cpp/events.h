@@ -344,11 +344,11 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 	c->head = p->head = ctp_lane_head(t);
 	c->next_head = p->head + p->nr * sizeof(ctp_record);
 	p->state = ctp_load_relaxed(&l->state);
+	ctp_life_suspend(l, p->at, id, ctp_lane_ticks(t), addr, CTP_WHAT(kind, wait.reason, site));
 	if (wait.has_resource) {
 		ctp_store_relaxed(&l->resource, wait.resource);
 		ctp_record_put_more(p->at + 1, wait.resource, 0);
 	}
-	ctp_life_suspend(l, p->at, id, ctp_lane_ticks(t), addr, CTP_WHAT(kind, wait.reason, site));
 	t->at = p->at + p->nr;
 	/*
 	 * A thread that resumes the coroutine sees this: the program hands the coroutine over

@@ -157,8 +157,8 @@ pub(crate) unsafe fn put_text(at: *mut Record, part: &[u8]) {
 /// The collector has not committed memory ahead of the writers: this thread asks the kernel.
 #[cold]
 pub(crate) fn grow(s: &Session, a: &Arena) -> bool {
-    // (ctp-K) pairs with the release in Arena::committed(), of the thread that last grew the pool.
-    let before = a.pool().committed.load(Ordering::Acquire);
+    // Relaxed: Arena::committed() continues the release sequence of the last growth.
+    let before = a.pool().committed.load(Ordering::Relaxed);
     let now = clock_ns();
 
     // After a failure, do not ask again at every event.

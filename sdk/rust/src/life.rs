@@ -42,6 +42,8 @@ impl Life {
     /// Update the state.  Returns the record's ticks, value and sequence number.
     #[inline(always)]
     fn transit(&self, now: u64, addr: u64, what: u32) -> (u64, u64, u32) {
+        // (ctp-M) pairs with the load-load fence in the collector's life_read().
+        order::fence_handover();
         if what & 0xff == REC_RESUME {
             self.state.store(REC_RESUME, Ordering::Relaxed);
             return (self.tick(now), 0, self.count());
@@ -71,10 +73,10 @@ pub(crate) fn write(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, res
     if id == 0 {
         return false;
     }
+    let (ticks, value, seq) = l.transit(order::ticks(), addr, what);
     if let Some(resource) = resource {
         l.resource.store(resource, Ordering::Relaxed);
     }
-    let (ticks, value, seq) = l.transit(order::ticks(), addr, what);
     // SAFETY: there is room for nr records that are not published yet.
     unsafe {
         put(t.at.get(), ticks, id, value, seq, what);
@@ -105,10 +107,10 @@ fn write_slow(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource:
     if id == 0 {
         return false;
     }
+    let (ticks, value, seq) = l.transit(t.ticks(), addr, what);
     if let Some(resource) = resource {
         l.resource.store(resource, Ordering::Relaxed);
     }
-    let (ticks, value, seq) = l.transit(t.ticks(), addr, what);
     match room {
         // SAFETY: room for nr records.
         Some(at) => unsafe {
@@ -288,6 +290,8 @@ pub(crate) fn done(l: &Life, t: &Thread, s: &Session, flags: u32) {
         return;
     }
     let flags = flags | was_suspended(l);
+    // (ctp-M) pairs with the load-load fence in the collector's life_read().
+    order::fence_handover();
     l.state.store(REC_END, Ordering::Relaxed);
     if !tell_end(l, t, s, REC_END, flags) {
         lane::count(t, s, 0, 1);
@@ -302,6 +306,8 @@ pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
         return;
     }
     let mut flags = flags | was_suspended(l);
+    // (ctp-M) pairs with the load-load fence in the collector's life_read().
+    order::fence_handover();
     let kind = if l.kind() == REC_END {
         REC_DESTROY
     } else {

@@ -36,6 +36,17 @@ pub(crate) fn fence_load_load() {
     fence(Ordering::Acquire);
 }
 
+/// Before the stores to a coroutine's shared fields by a thread that may have taken it over.
+///
+/// The program's hand-over is a release and an acquire.  Where a store becomes visible to all other
+/// threads at once, as on x86-64 and aarch64, that is enough, and this is nothing.
+#[inline(always)]
+pub(crate) fn fence_handover() {
+    // The callers name the pairs of this fence: (ctp-A) and (ctp-M).
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    fence(Ordering::Release);
+}
+
 /// Orders all accesses, including a store before a later load.
 #[inline(always)]
 pub(crate) fn fence_full() {

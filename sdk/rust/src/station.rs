@@ -86,6 +86,8 @@ pub(crate) fn write(
     // The clocks of two threads may differ by a few ns; a coroutine's timestamps increase strictly.
     let now = clock::now_ns(t, s).max(last_ns.wrapping_add(1));
     let slot = &st.slots[k as usize % SLOTS];
+    // (ctp-A) pairs with the load-load fence in the collector's has_company().
+    order::fence_handover();
     slot.write(2 * (k / SLOTS as u64) + 2, now, t.tid.get(), addr, is_active);
     s.wake_if_asleep();
     Some(now)
