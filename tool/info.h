@@ -71,4 +71,7 @@ void info_print_run(struct printer *p, const struct info *info);
 /* Text: coroutines that had not ended, grouped by place, largest group first. */
 void info_print_leftovers(struct printer *p, const struct trace_summary *sum);
 
+/* Where a group of one was created, if no other place is known of it; else NULL. */
+const char *info_leftover_created(const struct trace_summary *sum, const struct leftover_group *g);
+
 #endif

@@ -13,6 +13,14 @@
 
 /* ---- place ------------------------------------------------------------------- */
 
+/* An address that only one coroutine has may be that of its frame, which says nothing to a user. */
+const char *info_leftover_created(const struct trace_summary *sum, const struct leftover_group *g)
+{
+	if (g->place || g->nr != 1 || g->last.state != TRACE_STATE_SUSPENDED)
+		return NULL;
+	return summary_place(sum, g->last.birth_site);
+}
+
 /* "suspended at src/io.c:42 wait (io-read)", or at 0x55d0c3b0; "running" */
 static void leftover_put_state(struct printer *p, const struct trace_summary *sum,
 			       const struct leftover_group *g)
@@ -20,6 +28,7 @@ static void leftover_put_state(struct printer *p, const struct trace_summary *su
 	const char *state = trace_state_name(g->last.state);
 	const char *place = summary_place_text(sum, g->place);
 	const char *reason = g->last.reason ? trace_reason_name(g->last.reason) : NULL;
+	const char *created = info_leftover_created(sum, g);
 
 	if (!g->last.ts || !state) {
 		print_text(p, "no event");
@@ -34,6 +43,11 @@ static void leftover_put_state(struct printer *p, const struct trace_summary *su
 	}
 	if (reason)
 		print_text(p, " (%s)", reason);
+	if (created) {
+		print_text(p, ", created at ");
+		print_safe(p, created, PLACE_COLUMNS);
+		print_text(p, ",");
+	}
 }
 
 /* ---- resource ---------------------------------------------------------------- */

@@ -156,6 +156,7 @@ static void info_json_group(struct printer *p, const struct trace_summary *sum,
 	print_string(p, "place", summary_place_text(sum, g->place));
 	print_known(p, "addr", NULL, !g->place && g->last.state == TRACE_STATE_SUSPENDED,
 		    g->last.addr, NULL);
+	print_string(p, "created", info_leftover_created(sum, g));
 	print_string(p, "reason", g->last.reason ? trace_reason_name(g->last.reason) : NULL);
 	print_known(p, "oldest_ts", NULL, g->last.ts, g->last.ts, NULL);
 	print_known(p, "newest_ts", NULL, g->last.ts, g->newest_ts, NULL);

@@ -29,6 +29,7 @@ struct summary_last {
 	uint8_t state;  /* enum trace_state */
 	uint8_t reason; /* enum trace_reason */
 	bool has_resource;
+	uint32_t birth_site; /* 0: unknown */
 };
 
 /*

@@ -367,9 +367,10 @@ static int add_alive(struct trace_summary *s, const struct sidecar_coroutine *c)
 	struct summary_alive new = { .probe_id = c->probe_id, .last = last_told(s, c) };
 	const char *name = summary_name_of(s, c);
 	unsigned at = s->nr_alive;
-	uint64_t place = new.last.state == TRACE_STATE_SUSPENDED
-				 ? summary_place_of(s, new.last.site)
-				 : 0;
+	uint64_t place;
+
+	new.last.birth_site = c->birth_site;
+	place = new.last.state == TRACE_STATE_SUSPENDED ? summary_place_of(s, new.last.site) : 0;
 
 	if (leftovers_add(&s->leftovers, c->probe_id, name, &new.last, place) < 0)
 		return -ENOMEM;

@@ -148,6 +148,15 @@ def tasks_that_outlive_main_are_told_as_alive(dir):
     alive = [r for r in run.sidecar if r["type"] == "coroutine"]
     equal(sorted(r["probe_id"] for r in alive), sorted(row["id"] for row in run.rows), "alive at the end")
     equal({r["state"] for r in alive}, {"suspended"}, "what they do")
+    # Without awaiting() the place is that of the creation: the line of the spawn, and the type.
+    with open(os.path.join(TREE, "tests/rust/tokio/src/main.rs"), encoding="utf-8") as f:
+        line, = [nr for nr, text in enumerate(f, 1) if '"outlive-{i}"' in text]
+    created = f"tests/rust/tokio/src/main.rs:{line} Counted<outlive>"
+    status, out, _ = tool("info", "--json", run.trace)
+    groups = json.loads(out)["sidecar"]["not_ended_by_place"]
+    equal((status, [g["created"] for g in groups]), (0, [created] * 5), "where they were created")
+    status, out, _ = tool("info", run.trace)
+    equal((status, out.count(f", created at {created}, for ")), (0, 5), f"the same as text:\n{out}")
 
 
 # ---- the server --------------------------------------------------------------------------------
