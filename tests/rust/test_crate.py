@@ -83,6 +83,23 @@ def its_version_is_that_of_the_project(dir):
 
 
 @test
+def its_interface_is_all_in_the_program_that_must_compile(dir):
+    """tests/rust/src/api_1_0.rs names every public item, with its types; rust/build compiles it."""
+    with open(os.path.join(TREE, "tests/rust/src/api_1_0.rs"), encoding="utf-8") as f:
+        used = set(re.findall(r"\w+", f.read()))
+    folder = os.path.join(TREE, "sdk/rust/src")
+    with open(os.path.join(folder, "lib.rs"), encoding="utf-8") as f:
+        exported = re.findall(r"^pub use (\w+)::(?:\{([^}]*)\}|(\w+));", f.read(), re.M)
+    names, methods = set(), set()
+    for module, several, one in exported:
+        names |= set(re.findall(r"\w+", several or one))
+        with open(os.path.join(folder, module + ".rs"), encoding="utf-8") as f:
+            methods |= set(re.findall(r"^    pub (?:const )?fn (\w+)", f.read(), re.M))
+    assert len(names) >= 15 and len(methods) >= 15, f"found too few: {names} {methods}"
+    equal((names | methods) - used, set(), "public, and not in api_1_0.rs")
+
+
+@test
 def it_can_be_published(dir):
     """All that cargo checks before an upload.  Without the registry: the package, built from its own archive."""
     need_cargo()

@@ -4,6 +4,7 @@
 //! The ledger counts inside the traced future, independent of the SDK, so that a test can compare
 //! the trace with it. A program ends by printing it as one JSON object.
 
+pub mod api_1_0;
 pub mod corpus;
 
 use corotracer::TracedFuture;
