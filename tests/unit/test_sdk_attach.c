@@ -45,6 +45,13 @@ static void expect_untraced(void)
 	CHECK_EQ(corotracer_init(), -ENOENT);
 }
 
+/* As expect_untraced(), and the request block says why. */
+static void expect_untraced_because(uint32_t why, int error)
+{
+	expect_untraced();
+	CHECK_EQ(corotracer__request.why, why | (uint32_t)error << 8);
+}
+
 static void expect_traced(void)
 {
 	struct quiet q;
@@ -59,7 +66,8 @@ static void expect_traced(void)
 
 static void without_a_collector_nothing_happens(void)
 {
-	expect_untraced();
+	CHECK_EQ(corotracer__request.why, CTP_WHY_NO_COROUTINE);
+	expect_untraced_because(CTP_WHY_NO_ENVIRONMENT, 0);
 }
 
 static void an_empty_path_is_no_collector(void)
@@ -74,7 +82,7 @@ static void a_missing_region_is_no_collector(void)
 
 	region_open(&r, 4, 0);
 	CHECK_EQ(unlink(r.shm), 0);
-	expect_untraced();
+	expect_untraced_because(CTP_WHY_NOT_OPENED, ENOENT);
 }
 
 static void a_directory_is_no_region(void)
@@ -99,7 +107,7 @@ static void a_wrong_magic_is_refused(void)
 
 	region_open(&r, 4, REGION_EXT);
 	r.header->magic_number ^= 1;
-	expect_untraced();
+	expect_untraced_because(CTP_WHY_NOT_REGION, 0);
 	CHECK_EQ(r.header->allocated_count, 0);
 }
 
@@ -109,7 +117,7 @@ static void a_wrong_version_is_refused(void)
 
 	region_open(&r, 4, REGION_EXT);
 	r.header->version = CTP_VERSION + 1;
-	expect_untraced();
+	expect_untraced_because(CTP_WHY_VERSION, 0);
 	CHECK_EQ(r.header->allocated_count, 0);
 }
 
@@ -119,7 +127,7 @@ static void an_empty_file_is_refused(void)
 
 	region_open(&r, 4, 0);
 	CHECK_EQ(truncate(r.shm, 0), 0);
-	expect_untraced();
+	expect_untraced_because(CTP_WHY_NOT_REGION, 0);
 }
 
 static void a_header_without_a_station_is_refused(void)
@@ -168,6 +176,99 @@ static void a_header_of_no_stations_is_refused(void)
 	region_open(&r, 4, 0);
 	r.header->max_stations = 0;
 	expect_untraced();
+}
+
+/* ---- inherited descriptors ----------------------------------------------------------- */
+
+/* A door and the descriptor of the region, named by CTP_FDS.  Returns the collector's end. */
+static int door_make(const struct region *r, int *region_fd)
+{
+	struct stat region, door;
+	char value[600];
+	int pair[2];
+
+	*region_fd = open(r->shm, O_RDWR);
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	CHECK(fstat(*region_fd, &region) == 0 && fstat(pair[1], &door) == 0);
+	snprintf(value, sizeof(value), "%x:%llx:%llx:%x:%llx:%llx:%s", (unsigned)*region_fd,
+		 (unsigned long long)region.st_dev, (unsigned long long)region.st_ino,
+		 (unsigned)pair[1], (unsigned long long)door.st_dev,
+		 (unsigned long long)door.st_ino, r->shm);
+	setenv(CTP_ENV_FDS, value, 1);
+	return pair[0];
+}
+
+/* The next message, and the descriptor that comes with it; -1: none. */
+static int door_read(int door, struct ctp_hello *hello)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec io = { .iov_base = hello, .iov_len = sizeof(*hello) };
+	struct msghdr message = { .msg_iov = &io,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *cmsg;
+	int fd = -1;
+
+	CHECK_EQ(recvmsg(door, &message, MSG_DONTWAIT), (ssize_t)sizeof(*hello));
+	CHECK_EQ(hello->magic, CTP_HELLO_MAGIC);
+	CHECK_EQ(hello->pid, (uint32_t)getpid());
+	cmsg = CMSG_FIRSTHDR(&message);
+	if (cmsg)
+		memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
+}
+
+static void inherited_descriptors_need_no_path(void)
+{
+	struct corotracer_coro co;
+	struct ctp_hello hello;
+	struct region r;
+	int door, region_fd, connection;
+	char byte;
+
+	region_open(&r, 4, REGION_NO_SOCKET);
+	door = door_make(&r, &region_fd);
+	CHECK_EQ(unlink(r.shm), 0);
+	expect_traced();
+	CHECK_EQ(corotracer__request.why, CTP_WHY_ATTACHED);
+	connection = door_read(door, &hello);
+	CHECK(connection >= 0 && hello.kind == CTP_HELLO_CONNECT);
+	r.header->tracer_sleeping = 1;
+	CHECK_EQ(corotracer_begin(&co, NULL), 0);
+	corotracer_suspend(&co, &co);
+	CHECK_EQ(r.header->allocated_count, 1);
+	CHECK_EQ(recv(connection, &byte, 1, MSG_DONTWAIT), 1);
+	CHECK_EQ(byte, CTP_WAKE_BYTE);
+}
+
+static void a_failure_is_reported_through_the_door(void)
+{
+	struct ctp_hello hello;
+	struct region r;
+	int door, region_fd;
+
+	region_open(&r, 4, REGION_NO_SOCKET);
+	door = door_make(&r, &region_fd);
+	CHECK_EQ(unlink(r.shm), 0);
+	close(region_fd);
+	expect_untraced_because(CTP_WHY_NOT_OPENED, ENOENT);
+	CHECK_EQ(door_read(door, &hello), -1);
+	CHECK_EQ(hello.kind, CTP_HELLO_FAILED);
+	CHECK_EQ(hello.why, CTP_WHY_NOT_OPENED | (uint32_t)ENOENT << 8);
+}
+
+static void descriptors_of_another_region_are_not_used(void)
+{
+	struct region r;
+	int door, region_fd;
+	char byte;
+
+	region_open(&r, 4, 0);
+	door = door_make(&r, &region_fd);
+	setenv(CTP_ENV_SHM, scratch_dir, 1);
+	expect_untraced_because(CTP_WHY_NOT_OPENED, EISDIR);
+	CHECK_EQ(recv(door, &byte, 1, MSG_DONTWAIT), -1);
 }
 
 static void the_smaller_promise_counts(void)
@@ -356,6 +457,9 @@ int main(void)
 	RUN_ALONE(a_fifo_neither_blocks_nor_passes_for_a_region);
 	RUN_ALONE(a_wrong_magic_is_refused);
 	RUN_ALONE(a_wrong_version_is_refused);
+	RUN_ALONE(inherited_descriptors_need_no_path);
+	RUN_ALONE(a_failure_is_reported_through_the_door);
+	RUN_ALONE(descriptors_of_another_region_are_not_used);
 	RUN_ALONE(an_empty_file_is_refused);
 	RUN_ALONE(a_header_without_a_station_is_refused);
 	RUN_ALONE(a_region_shorter_than_its_header_says_is_refused);

@@ -11,6 +11,7 @@
 
 #include <corotracer/ctp.h>
 #include <corotracer/atomic.h>
+#include <corotracer/inherit.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -78,6 +79,7 @@ UNUSED static void scratch_make(void)
 	unsetenv(CTP_ENV_SHM);
 	unsetenv(CTP_ENV_SOCK);
 	unsetenv(CTP_ENV_STATIONS);
+	unsetenv(CTP_ENV_FDS);
 	unsetenv(CTP_ENV_VERBOSE);
 }
 
