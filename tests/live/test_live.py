@@ -164,14 +164,16 @@ def a_flood_arrives_whole(dir):
 
 
 @test
-def the_program_gets_none_of_our_descriptors(dir):
+def the_program_gets_no_descriptors_but_those_of_the_sdk(dir):
     with_page, without = os.path.join(dir, "with"), os.path.join(dir, "without")
     fds = []
     for place, options in ((with_page, ("--serve",)), (without, ("-q",))):
         os.mkdir(place)
         told = Told(place, *options)
-        fds.append({line.split()[2].split(":")[0] for line in told.tell("fds") if "/proc/" not in line and place not in line})
-        equal(sum("socket" in line for line in told.tell("fds")), 1, "sockets: that of the SDK")
+        listed = told.tell("fds")
+        fds.append({line.split()[2].split(":")[0] for line in listed if "/proc/" not in line and place not in line and "/region" not in line})
+        equal(sum("socket" in line for line in listed), 2, "sockets: that of the SDK, and the door of inherit.h")
+        equal(sum("/region" in line for line in listed), 1, "descriptors of the region")
         told.quit()
         if options == ("--serve",):
             stays(told)
