@@ -200,6 +200,13 @@ void sdk_watch_look(struct sdk_watch *w, const struct endpoint *e, uint64_t now_
 
 /* ---- the result --------------------------------------------------------------- */
 
+bool sdk_process_failed(const struct sdk_process *p)
+{
+	uint32_t why = p->why & 0xff;
+
+	return p->is_seen && why > CTP_WHY_ATTACHED && why <= CTP_WHY_NO_MEMORY;
+}
+
 static void sdk_add_reports(struct sdk_watch *w, const struct endpoint *e)
 {
 	uint32_t i;
@@ -226,7 +233,10 @@ void sdk_watch_finish(struct sdk_watch *w, const struct endpoint *e)
 		memcpy(p->name, w->name, sizeof(p->name));
 	for (i = 0; i < w->nr; i++) {
 		p = &w->found[i];
-		if (!sdk_is_peer(e, p->pid) && (p->why & 0xff) != CTP_WHY_ATTACHED)
+		if (sdk_is_peer(e, p->pid) || (p->why & 0xff) == CTP_WHY_ATTACHED)
+			continue;
+		/* A process that only starts others needs no coroutine. */
+		if (!e->nr_peers || sdk_process_failed(p))
 			w->found[kept++] = *p;
 	}
 	w->nr = kept;
@@ -251,11 +261,4 @@ const char *sdk_process_reason(const struct sdk_process *p)
 	if (why >= sizeof(reasons) / sizeof(reasons[0]) || !reasons[why])
 		return "unknown";
 	return reasons[why];
-}
-
-bool sdk_process_failed(const struct sdk_process *p)
-{
-	uint32_t why = p->why & 0xff;
-
-	return p->is_seen && why > CTP_WHY_ATTACHED && why <= CTP_WHY_NO_MEMORY;
 }

@@ -47,7 +47,10 @@ void sdk_watch_look(struct sdk_watch *w, const struct endpoint *e, uint64_t now_
 /* Time until the next look, at most @ns. */
 uint64_t sdk_watch_wait(const struct sdk_watch *w, uint64_t now_ns, uint64_t ns);
 
-/* The run is over: keep in `found` the processes that never connected. */
+/*
+ * The run is over: keep in `found` the processes that never connected; if others did, only those
+ * that could not.
+ */
 void sdk_watch_finish(struct sdk_watch *w, const struct endpoint *e);
 
 /* A word for @p, for scripts: "no-environment" and so on. */

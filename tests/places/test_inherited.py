@@ -40,6 +40,7 @@ def traced(r, processes=1):
     equal(s["coroutines"], COROUTINES, "coroutines")
     equal(s["connected"], processes, "connections")
     equal(len(r.events), EVENTS, "events in the trace")
+    equal(s["unconnected"], [], "processes that did not connect")
     return s
 
 
@@ -58,8 +59,8 @@ def refused(dir, *steps, reason, status=1, **kwargs):
 
 @test
 def with_nothing_in_the_way(dir):
-    s = traced(run(dir))
-    equal(s["unconnected"], [], "processes that did not connect")
+    traced(run(dir))
+    traced(run(dir, "fork"))
 
 
 @test
