@@ -12,7 +12,7 @@
 #define SUSPENDED  (50 * NS_PER_MS)  /* less is noise of the readings */
 #define STEPPED    (100 * NS_PER_MS) /* less is the slewing of an adjusted clock */
 #define RATE_SHARE 100u              /* a rate that differs by one part in this many is another */
-#define TRIES      8
+#define TRIES      50
 
 static uint64_t watch_difference(uint64_t a, uint64_t b)
 {

@@ -531,6 +531,7 @@ static int collector_begin(struct collector *c, struct err *err)
 	const struct collector_config *config = c->config;
 
 	c->start_ns = clock_now_ns();
+	clock_watch_look(&c->clocks, c->start_ns, false, true);
 	/* Before the output: a trace that exists is kept if the program cannot be traced. */
 	if (config->pid && request_open(&c->request, config->pid, err) < 0)
 		return err->code;
