@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* descriptors.c - look at the descriptors of another process, without a change to them. */
 #include "process/descriptors.h"
+#include "base/io.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -333,7 +334,7 @@ static bool thread_file(const struct descriptors *d, const char *tid, const char
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	got = read(fd, text, size - 1);
+	got = io_pread(fd, text, size - 1, 0);
 	close(fd);
 	text[got > 0 ? got : 0] = '\0';
 	return true;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "process/target_memory.h"
+#include "base/io.h"
 
 /* The @nth number (from 0) after @key in the text of a status file; @missing if there is none. */
 static uint32_t status_field(const char *text, const char *key, int nth, uint32_t missing)
@@ -68,7 +69,7 @@ int file_owner_of(pid_t pid, struct file_owner *out, struct err *err)
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	got = fd < 0 ? -1 : io_pread(fd, text, sizeof(text) - 1, 0);
 	if (got < 0)
 		err_errno(err, "cannot read '%s'", path);
 	if (fd >= 0)

@@ -16,6 +16,7 @@
 #include "process/page_residency.h"
 #include "process/process_maps.h"
 #include "process/target_memory.h"
+#include "base/io.h"
 
 #define VISIT_PIECE  ((size_t)1 << 18) /* fits into a second-level cache */
 #define VISIT_PIECES 512
@@ -448,7 +449,7 @@ static int running_check_machine(struct process_image *image, struct err *err)
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)image->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		got = read(fd, header, sizeof(header));
+		got = io_pread(fd, header, sizeof(header), 0);
 		close(fd);
 	}
 	image->machine = image_own_machine();

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "process/image_backend.h"
+#include "base/io.h"
 
 /* The beginning of a file of a thread, as a string. */
 static bool task_file(int dir, const char *tid, const char *name, char *text, size_t size)
@@ -22,7 +23,7 @@ static bool task_file(int dir, const char *tid, const char *name, char *text, si
 	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	got = read(fd, text, size - 1);
+	got = io_pread(fd, text, size - 1, 0);
 	close(fd);
 	text[got > 0 ? got : 0] = '\0';
 	return got > 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* process_check.c - whether a process or thread that shared memory names still exists. */
 #include "process/process_check.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@ bool process_thread_ended(uint32_t pid, uint32_t tid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT || errno == ESRCH;
-	got = read(fd, text, sizeof(text) - 1);
+	got = io_pread(fd, text, sizeof(text) - 1, 0);
 	close(fd);
 	if (got <= 0)
 		return got < 0 && errno == ESRCH;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/io.h"
 
 /* ---- /proc --------------------------------------------------------------- */
 
@@ -29,7 +30,7 @@ static bool target_read_all(const char *path, char *buf, size_t size)
 
 	if (fd < 0)
 		return false;
-	got = read(fd, buf, size - 1);
+	got = io_pread(fd, buf, size - 1, 0);
 	close(fd);
 	if (got < 0)
 		return false;
@@ -238,7 +239,7 @@ static size_t read_auxv(pid_t pid, uint8_t *buf)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	got = read(fd, buf, TARGET_AUXV_MAX);
+	got = io_pread(fd, buf, TARGET_AUXV_MAX, 0);
 	close(fd);
 	return got > 0 ? (size_t)got : 0;
 }

@@ -189,7 +189,7 @@ def reap():
     """End and name the orphans of a command."""
     me = os.getpid()
     with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as f:
-        pids = [int(pid) for pid in f.read().split()]
+        pids = [int(pid) for pid in f.read().split() if int(pid) not in KEPT]
     names = []
     for pid in pids:
         try:

@@ -53,6 +53,46 @@ def mem_run(dir):
         raise AssertionError(f"{len(wrong)} faults:\n" + "\n".join(wrong[:100]))
 
 
+def explore_watcher(dir, name, *args, statuses=(0,)):
+    """What it prints differs from run to run: it must print something, or say why not."""
+    wrong = Command(dir, name, *args, statuses=statuses, same=lambda result: (bool(result.out), sorted(result.files))).explore()
+    if wrong:
+        raise AssertionError(f"{len(wrong)} faults:\n" + "\n".join(wrong[:100]))
+
+
+@test
+def commands_that_look_at_a_traced_program(dir):
+    collector = popen(TOOL, "run", "-q", "--flight-recorder", "16M", "-o", os.path.join(dir, "f.ct"), "--", TARGET, "wait")
+    equal(collector.stdout.readline(), "ready\n", "first words")
+    program = int(subprocess.run(["pgrep", "-P", str(collector.pid), "-x", "target"], capture_output=True, text=True, check=True).stdout.split()[0])
+    KEPT.update((collector.pid, program))
+    try:
+        explore_watcher(dir, "top", "top", "--once", "-p", program)
+        explore_watcher(dir, "snapshot", "snapshot", "--json", "-p", program, "-o", "s.ct")
+        explore_watcher(dir, "why", "why", "--json", "-p", program, statuses=(0, 1))
+        equal(collector.poll(), None, "the collector's end")
+    finally:
+        KEPT.clear()
+        os.kill(program, signal.SIGKILL)
+        collector.communicate(timeout=LIMIT)
+
+
+@test
+def commands_that_look_at_frames(dir):
+    program = popen(os.environ["FRAMES_PROGRAM"], "1", "1000000")
+    equal(program.stdout.readline(), "ready\n", "first words")
+    KEPT.add(program.pid)
+    try:
+        explore_watcher(dir, "query -p", "query", "-p", program.pid, "--json")
+        explore_watcher(dir, "attach", "attach", "-q", "-p", program.pid, "--count", "20", "-o", "r.ppt")
+        explore_watcher(dir, "monitor", "monitor", "-p", program.pid, "--count", "20", "--json")
+        equal(program.poll(), None, "the program's end")
+    finally:
+        KEPT.clear()
+        program.kill()
+        program.communicate(timeout=LIMIT)
+
+
 def served(p):
     """One page of a server, or None if it ended."""
     line = p.stdout.readline()

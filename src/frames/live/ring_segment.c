@@ -61,13 +61,46 @@ static int make_marked(size_t size, uid_t uid, gid_t gid)
 	return error ? -error : id;
 }
 
+/* The id in full, however small the pieces are. */
+static bool segment_send_id(int fd, int id)
+{
+	const char *at = (const char *)&id;
+	size_t left = sizeof(id);
+
+	while (left) {
+		ssize_t put = io_write(fd, at, left);
+
+		if (put <= 0)
+			return false;
+		at += put;
+		left -= (size_t)put;
+	}
+	return true;
+}
+
+static bool segment_get_id(int fd, int *id)
+{
+	char *at = (char *)id;
+	size_t left = sizeof(*id);
+
+	while (left) {
+		ssize_t got = io_read(fd, at, left);
+
+		if (got <= 0)
+			return false;
+		at += got;
+		left -= (size_t)got;
+	}
+	return true;
+}
+
 /* Keep the segment attached until the parent has attached it, or has died. */
 __attribute__((noreturn)) static void segment_help(int fd, size_t size, uid_t uid, gid_t gid)
 {
 	int id = make_marked(size, uid, gid);
 	char byte;
 
-	if (io_write(fd, &id, sizeof(id)) == sizeof(id))
+	if (segment_send_id(fd, id))
 		io_read(fd, &byte, 1);
 	_exit(0);
 }
@@ -133,7 +166,7 @@ static int segment_receive(struct segment *s, int fd, size_t size, struct err *e
 	int id = -EPIPE;
 	void *map;
 
-	if (io_read(fd, &id, sizeof(id)) != (ssize_t)sizeof(id))
+	if (!segment_get_id(fd, &id))
 		return err_set(err, -EPIPE, "the helper that creates shared memory was killed");
 	if (id < 0)
 		return segment_refuse(id, size, err);
