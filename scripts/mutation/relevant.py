@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 # Scripts that test a folder as a whole, the fast ones first.
 FOLDERS = {
-    "src/analyze": "cli/report detectors/c cli/diff truth/run slices/judged",
+    "src/analyze": "cli/report detectors/c cli/diff truth/run slices/judged corpus/c",
     "src/base": "cli/help outputs/files cli/faults cli/report memory/mem",
     "src/collect": "cli/run cli/lanes cli/flight cli/signals slices/runs slices/order cli/recover",
     "src/export": "export/files export/traces truth/export export/frames_viewers",
@@ -33,7 +33,7 @@ FOLDERS = {
     "src/otlp": "signals/otlp signals/traceparent",
     "src/page": "view/html view/bundle",
     "src/process": "cli/run slices/kinds slices/switches inspect/why_leftover attach/places cli/signals",
-    "src/query": "query/hostile query/tables query/pushed truth/query",
+    "src/query": "signals/traceparent query/hostile query/tables query/pushed truth/query",
     "src/serve": "live/serve live/guests live/live signals/metrics",
     "src/ship": "fleet/ship truth/ship fleet/ship_nats",
     "src/symbols": "symbols/stopped symbols/places inspect/why_leftover inspect/why_types inspect/why symbols/hostile",

@@ -38,6 +38,35 @@ struct other {
 	char c[5];
 };
 
+/* C programs use one pointer for records with the same first members. */
+struct event {
+	int kind;
+	short size;
+	void *next;
+	long extra;
+};
+
+struct key_event {
+	int kind;
+	short size;
+	void *next;
+	char key;
+};
+
+struct one_alike {
+	int kind;
+	long size;
+};
+
+struct wrapped {
+	struct event base;
+	int more;
+};
+
+static struct event kept_event __attribute__((used));
+static struct key_event kept_key __attribute__((used));
+static struct one_alike kept_alike __attribute__((used));
+static struct wrapped kept_wrapped __attribute__((used));
 static struct sample kept __attribute__((used));
 static struct other kept_other __attribute__((used));
 static struct types *types;
@@ -68,6 +97,30 @@ static uint32_t piece_named(const struct pieces *p, const char *name)
 	}
 	fprintf(stderr, "there is no piece '%s'\n", name);
 	exit(1);
+}
+
+/* How many members of @type have to stay in front because of @other. */
+static uint32_t front_of(const char *type, const char *other)
+{
+	uint32_t a = types_by_name(types, type), b = types_by_name(types, other), nr, i;
+	struct pieces p, q;
+
+	CHECK(a && b && pieces_init(&p, types, a) == 0 && pieces_init(&q, types, b) == 0);
+	nr = pieces_fix_front(&p, &q);
+	for (i = 0; i < p.nr; i++)
+		CHECK_EQ(p.list[i].in_front, i < nr);
+	pieces_release(&p);
+	pieces_release(&q);
+	return nr;
+}
+
+static void members_that_two_records_share_stay_in_front(void)
+{
+	CHECK_EQ(front_of("struct event", "struct key_event"), 3);
+	CHECK_EQ(front_of("struct key_event", "struct event"), 3);
+	CHECK_EQ(front_of("struct event", "struct one_alike"), 0); /* one may be chance */
+	CHECK_EQ(front_of("struct event", "struct sample"), 0);
+	CHECK_EQ(front_of("struct wrapped", "struct event"), 1); /* it begins with it */
 }
 
 static void places_members_as_a_compiler_does(void)
@@ -349,6 +402,7 @@ int main(void)
 {
 	kept.a = kept_other.a = 1;
 	open_types();
+	RUN(members_that_two_records_share_stay_in_front);
 	RUN(places_members_as_a_compiler_does);
 	RUN(no_two_fields_share_an_address);
 	RUN(freed_blocks_are_used_again);
