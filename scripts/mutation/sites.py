@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """sites.py - where small changes of meaning are possible in a C or C++ file, and what they are."""
+import collections
 import hashlib
 import random
 import re
@@ -28,6 +29,10 @@ COUNT = re.compile(r"(?<=[\w)\]])(\+\+|--)|(\+\+|--)(?=[\w(])")
 NOT = re.compile(r"(?<![\w)\]=!])!(?=[\w(*])")
 
 
+def digest(*parts):
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:12]
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One change: characters @start to @end of @file become @text."""
@@ -40,10 +45,11 @@ class Mutant:
     text: str
     before: str
     after: str
+    same: int  # how many lines above in the file have the same text
 
     def name(self):
-        """Stays the same as long as the changed line and its neighbourhood do not change."""
-        return hashlib.sha256(f"{self.file}\0{self.kind}\0{self.before}\0{self.after}\0{self.line}".encode()).hexdigest()[:12]
+        """Stays the same when other lines change or move."""
+        return digest(self.file, self.kind, self.before, self.after, self.same)
 
 
 def blank_out(text):
@@ -197,8 +203,9 @@ def of_file(path, text):
     """[[mutants of one line]]"""
     code = blank_out(text)
     lines = body_lines(code, path.endswith((".hpp", ".cpp")))
-    out = []
+    out, seen = [], collections.Counter()
     for i, (number, offset, line) in enumerate(lines):
+        seen[line.strip()] += 1
         if ORDERED.search(line) or NO_MEMORY.search(text[offset:offset + len(line)]):
             continue
         found = []
@@ -213,17 +220,25 @@ def of_file(path, text):
             elif kind == "bound" and new.startswith("(sizeof"):
                 new = f"({text[start:end]} - 1)"
             changed = text[:start] + new + text[end:]
-            found.append(Mutant(path, number, kind, start, end, new, shown(text, start, end), shown(changed, start, start + len(new))))
+            found.append(Mutant(path, number, kind, start, end, new, shown(text, start, end), shown(changed, start, start + len(new)), seen[line.strip()]))
         if found:
             out.append(found)
     return out
 
 
 def choose(files, seed, kinds=KINDS):
-    """Every line once, in an order that the seed gives, with one of its changes."""
-    draw = random.Random(seed)
-    lines = [[m for m in line if m.kind in kinds] for path, text in sorted(files.items()) for line in of_file(path, text)]
-    draw.shuffle(lines)
-    for line in filter(None, lines):
-        kind = draw.choice(sorted({m.kind for m in line}))
-        yield draw.choice([m for m in line if m.kind == kind])
+    """Every line once, with one of its changes, in an order that depends on the seed and on the lines: it stays when others change."""
+    chosen = []
+    for path, text in sorted(files.items()):
+        for line in of_file(path, text):
+            line = [m for m in line if m.kind in kinds]
+            if line:
+                draw = random.Random(digest(seed, path, line[0].before, line[0].same))
+                kind = draw.choice(sorted({m.kind for m in line}))
+                chosen.append((draw.random(), draw.choice([m for m in line if m.kind == kind])))
+    return [mutant for _, mutant in sorted(chosen, key=lambda c: c[0])]
+
+
+def named(files, names):
+    """The mutants with these names."""
+    return [m for path, text in sorted(files.items()) for line in of_file(path, text) for m in line if m.name() in names]
