@@ -194,6 +194,7 @@ static void events_of_any_kind_come_back_in_their_order(void)
 	struct err err = { 0 };
 	struct trace_reader *r;
 	struct trace_item item;
+	struct stat st;
 	unsigned i = 0;
 
 	make_wild_events(NR_MOST);
@@ -209,6 +210,10 @@ static void events_of_any_kind_come_back_in_their_order(void)
 	CHECK_EQ(i, NR_MOST);
 	CHECK_EQ(trace_verdict(trace_reader_stats(r)), TRACE_COMPLETE);
 	CHECK(trace_reader_stats(r)->ct.has_index);
+	/* The bytes of all blocks, which are most of the file, are counted once. */
+	CHECK_EQ(stat(path, &st), 0);
+	CHECK(trace_reader_stats(r)->bytes <= (uint64_t)st.st_size);
+	CHECK(trace_reader_stats(r)->bytes > (uint64_t)st.st_size / 2);
 	trace_reader_close(r);
 }
 

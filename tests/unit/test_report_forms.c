@@ -153,6 +153,24 @@ static void forms_for_people_show_all_of_it(void)
 	analysis_free(b.a);
 }
 
+static void names_are_a_sentence_in_markdown(void)
+{
+	struct bed b;
+	const char *names, *end;
+	char *text;
+
+	bed_make(&b, 0);
+	text = form_of(&b, report_markdown);
+	names = strstr(text, "\nCoroutines: ");
+	CHECK(names != NULL);
+	end = strchr(names + 1, '\n');
+	CHECK(end && end[-1] == '.');
+	CHECK(memmem(names, (size_t)(end - names), "reader 1", 8));
+	CHECK(memmem(names, (size_t)(end - names), "reader 2", 8));
+	free(text);
+	analysis_free(b.a);
+}
+
 static void a_deadline_is_a_time_before_or_after_the_end(void)
 {
 	struct coro co = { .reason = TRACE_REASON_TIMER, .has_resource = true, .since_ts = S };
@@ -282,6 +300,7 @@ static void a_fingerprint_survives_edits_that_move_lines(void)
 int main(void)
 {
 	RUN(forms_for_people_show_all_of_it);
+	RUN(names_are_a_sentence_in_markdown);
 	RUN(a_deadline_is_a_time_before_or_after_the_end);
 	RUN(json_has_evidence_hint_and_coroutines);
 	RUN(sarif_has_relative_paths_and_flows);
