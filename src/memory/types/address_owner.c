@@ -31,6 +31,7 @@ struct named {
 
 struct owner_cache {
 	uint64_t pc, generation;
+	uint64_t blocks; /* of a span in a block: `changes` of the blocks */
 	struct span span;
 };
 
@@ -54,6 +55,7 @@ struct mem_places {
 	const char *last_module;            /* the module of the last access to module data */
 	uint32_t last_module_owner;
 	struct heap_blocks blocks;
+	uint64_t changes;  /* of `blocks` */
 	uint32_t *by_site; /* 1 + owner of an allocation site; 0: not needed yet */
 	uint32_t by_site_size;
 	const char *(*name_site)(void *context, const struct heap_site *site);
@@ -312,8 +314,10 @@ int mem_places_record(struct mem_places *p, const struct mem_record *r)
 	struct named *n;
 	uint32_t number;
 
-	if (r->kind == MEM_ALLOC || r->kind == MEM_FREE)
+	if (r->kind == MEM_ALLOC || r->kind == MEM_FREE) {
+		p->changes++;
 		return heap_blocks_record(&p->blocks, r);
+	}
 	if (r->kind != MEM_ADD && r->kind != MEM_REMOVE)
 		return 0;
 	if (r->address == 0)
@@ -588,21 +592,35 @@ static int mem_places_find_span(struct mem_places *p, uint64_t address, uint64_t
 	return span_of_rest(p, address, s);
 }
 
+/*
+ * All of an array or variable is the same for an instruction; so is the part of a block of the
+ * heap that a vote gives a type, until blocks come or go, unless annotations may be inside.
+ */
+static bool mem_places_is_kept(const struct mem_places *p, const struct span *s)
+{
+	return s->stride && (!s->typed || (s->typed == TYPED_BY_VOTE && mem_places_is_plain(p)));
+}
+
+static bool mem_places_is_cached(const struct mem_places *p, const struct owner_cache *c,
+				 uint64_t address, uint64_t pc)
+{
+	return c->generation == p->generation && c->pc == pc && address >= c->span.start &&
+	       address < c->span.end && (!c->span.typed || c->blocks == p->changes);
+}
+
 int mem_places_find_rest(struct mem_places *p, uint64_t address, uint64_t pc,
 			 struct address_owner *out)
 {
 	struct owner_cache *c = &p->cache[(pc ^ pc >> 10) & (CACHE_SIZE - 1)];
 	struct span s;
 
-	if (c->generation == p->generation && c->pc == pc && address >= c->span.start &&
-	    address < c->span.end) {
+	if (mem_places_is_cached(p, c, address, pc)) {
 		s = c->span;
 	} else {
 		if (mem_places_find_span(p, address, pc, &s) < 0)
 			return -ENOMEM;
-		/* Blocks of the heap come and go. */
-		if (s.stride && !s.typed)
-			*c = (struct owner_cache){ pc, p->generation, s };
+		if (mem_places_is_kept(p, &s))
+			*c = (struct owner_cache){ pc, p->generation, p->changes, s };
 	}
 	if (s.has_inner && mem_places_descend(p, &s, address) < 0)
 		return -ENOMEM;
