@@ -204,6 +204,13 @@ void mem_layout_print_advice(struct printer *p, const struct study *s, const str
 		print_text(p, "  no other layout is possible: %s\n", t->obstacle);
 		return;
 	}
+	if (t->is_cheap) {
+		print_text(p,
+			   "  no other layout was tried: the type has less than %.1f %% of the "
+			   "run's cost (--type tries)\n",
+			   100 * STUDY_COST_LEAST);
+		return;
+	}
 	layout_put_fixed(p, t);
 	for (i = 0; i < t->nr_candidates; i++) {
 		const struct study_candidate *c = &t->candidates[i];

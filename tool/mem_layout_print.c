@@ -154,6 +154,8 @@ static void layout_json_candidates(struct printer *p, const struct study *s,
 	print_known(p, "advice", NULL, t->best >= 0, (uint64_t)t->best, NULL);
 	print_known(p, "split", NULL, t->split >= 0, (uint64_t)t->split, NULL);
 	print_string(p, "obstacle", t->obstacle);
+	print_string(p, "not_tried",
+		     t->is_cheap ? "its share of the run's cost is too small" : NULL);
 	print_string(p, "front_like", t->like);
 }
 

@@ -72,14 +72,11 @@ static int study_hits(void *context, struct mem_record *rec, const struct mem_ac
 		      size_t nr)
 {
 	struct watching *w = context;
-	int ret = 0;
+	int ret = replay_sums_add(w->sums, rec, access, nr);
 	size_t i;
 
-	for (i = 0; ret == 0 && i < nr; i++) {
-		ret = replay_sums_add(w->sums, rec, &access[i], 1);
-		if (ret == 0)
-			ret = profile_hit(w->s->profile, rec->thread, &access[i]);
-	}
+	for (i = 0; ret == 0 && i < nr; i++)
+		ret = profile_hit(w->s->profile, rec->thread, &access[i]);
 	return ret;
 }
 
@@ -102,10 +99,15 @@ static int first_reading(struct study *s, struct mem_reader *reader, struct err 
 {
 	struct watching w = { .s = s, .facts = mem_reader_facts(reader) };
 	struct replay replay = { .each = study_watch, .context = &w, .hits = study_hits };
-	struct sim *sim = sim_new(&s->config.sim, err);
-	int ret = sim ? 0 : err->code;
+	struct sim_config config = s->config.sim;
+	struct sim *sim;
+	int ret;
 
-	w.sums = replay_sums_new(&s->config.sim, study_blame, study_alike, &w);
+	config.no_classes = true; /* those of sharing, which are used, are found without */
+	sim = sim_new(&config, err);
+	ret = sim ? 0 : err->code;
+
+	w.sums = replay_sums_new(&config, study_blame, study_alike, &w);
 	if (ret == 0)
 		ret = w.sums ? replay_run(&replay, sim, reader, err) : -ENOMEM;
 	if (ret == 0)
@@ -352,6 +354,18 @@ static void study_fix_front(struct study *s, struct study_type *t)
 	free(all);
 }
 
+/* What the costs of layouts are compared with: one per access, and the misses. */
+static double study_cost(const struct study *s)
+{
+	return (double)(s->nr_accesses + s->before.cost);
+}
+
+static bool study_is_cheap(const struct study *s, const struct study_type *t)
+{
+	return !s->config.type &&
+	       (double)t->profile->cost / BLAME_ONE < study_cost(s) * STUDY_COST_LEAST;
+}
+
 static int plan_type(struct study *s, struct study_type *t, struct replays *all, struct err *err)
 {
 	struct shape *shapes[PROPOSE_MAX];
@@ -362,6 +376,9 @@ static int plan_type(struct study *s, struct study_type *t, struct replays *all,
 	if (t->obstacle)
 		return 0;
 	study_fix_front(s, t);
+	t->is_cheap = study_is_cheap(s, t);
+	if (t->is_cheap)
+		return 0;
 	nr = layout_propose(t->profile, s->config.sim.level[0].line, shapes);
 	if (nr < 0)
 		return study_no_memory(err);
@@ -416,7 +433,7 @@ static double gain_of(const struct study *s, const struct study_type *t,
 static int study_choose(const struct study *s, const struct study_type *t, bool split)
 {
 	double most = STUDY_GAIN_OF_TYPE;
-	double all = (double)(s->nr_accesses + s->before.cost) * STUDY_GAIN_OF_ALL;
+	double all = study_cost(s) * STUDY_GAIN_OF_ALL;
 	int i, best = -1;
 
 	for (i = 0; i < t->nr_candidates; i++) {

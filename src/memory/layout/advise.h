@@ -18,7 +18,9 @@
  */
 #define STUDY_GAIN_OF_TYPE 0.05
 #define STUDY_GAIN_OF_ALL  0.01
-#define STUDY_TYPES_MAX    32u
+/* A type with less of the run's cost is not replayed: no layout can reach STUDY_GAIN_OF_ALL. */
+#define STUDY_COST_LEAST (STUDY_GAIN_OF_ALL / 2)
+#define STUDY_TYPES_MAX  32u
 
 struct study_config {
 	struct sim_config sim;
@@ -48,6 +50,7 @@ struct study_type {
 	const char *name;     /* owned by the types */
 	const char *obstacle; /* why nothing can be proposed; NULL: something can */
 	const char *like;     /* a type that begins with the same members; NULL: none is used */
+	bool is_cheap;        /* no layout was tried: see STUDY_COST_LEAST */
 	uint32_t nr_like;     /* pieces that stay in front for that */
 	struct study_candidate candidates[PROPOSE_MAX];
 	int nr_candidates;

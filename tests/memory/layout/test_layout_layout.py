@@ -145,6 +145,22 @@ def where_nothing_is_better_that_is_said(dir):
 
 
 @test
+def a_type_without_cost_is_not_replayed(dir):
+    trace = traced(dir, CORPUS / "small.c", "longer", "gcc", "-O2", "-DSTEPS=5000")
+    t = one_type(study(trace), "struct small")
+    equal((t["advice"], t["tried"]), (None, []), "what is tried for a type without cost")
+    assert t["not_tried"], "the reason is missing"
+    contains(tool("mem", "layout", *CACHES, trace).stdout, "no other layout was tried")
+    asked = study(trace, "--type", "struct small")
+    t = one_type(asked, "struct small")
+    equal(t["not_tried"], None, "the reason, if the type is asked for")
+    assert t["tried"], "--type tries"
+    needed = 0.01 * (asked["accesses"] + asked["traced"]["cost"])
+    for c in t["tried"]:  # nothing was missed
+        assert c["before"]["cost"] - c["after"]["cost"] < needed, c
+
+
+@test
 def the_text_shows_what_was_found(dir):
     trace = traced(dir, CORPUS / "hot_cold.c", "hot")
     out = tool("mem", "layout", *CACHES, trace).stdout

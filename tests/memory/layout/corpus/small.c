@@ -2,6 +2,10 @@
 /* small.c - nothing to improve: everything is in the first level all the time. */
 #include <stdio.h>
 
+#ifndef STEPS
+#define STEPS 1000
+#endif
+
 struct small {
 	char a;
 	long b;
@@ -15,7 +19,7 @@ int main(void)
 {
 	long sum = 0;
 
-	for (int step = 0; step < 1000; step++) {
+	for (int step = 0; step < STEPS; step++) {
 		for (int i = 0; i < 100; i++) {
 			table[i].a++;
 			table[i].b++;
