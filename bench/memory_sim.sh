@@ -8,13 +8,13 @@
 # them (--threads), so three figures are printed: both threads elapsed, their CPU time together, and the CPU
 # time with one thread. Cachegrind also simulates the instruction cache and runs the program, which is the
 # price of its figures. All take turns, several rounds, the least time of each: other load on the machine
-# only adds time. Elapsed times mean something on an idle machine only. Memory: peak resident size with the
-# same records ten times.
+# only adds time. Elapsed times mean something on an idle machine only. No further round begins after
+# 80 seconds of one program. Memory: peak resident size with the same records ten times.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../build
-rounds=5 json=0 scale=1
+rounds=5 json=0 scale=1 longest=80
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) rounds=3 scale=2 ;;
@@ -57,7 +57,8 @@ for work in matmul:400 quicksort:2000000 hash:1000000; do
 	echo "memory_sim.sh: $kind" >&2
 	"$tool" mem run -q -o "$dir/trace" -- "$dir/traced" "$kind" "$size" >/dev/null
 	rm -f "$dir"/{grind,full,single,bare,blame}
-	for ((i = 0; i < rounds; i++)); do
+	started=$SECONDS
+	for ((i = 0; i < rounds && (i == 0 || SECONDS - started < longest); i++)); do
 		cost "${grind[@]}" --cachegrind-out-file="$dir/out" "$dir/plain" "$kind" "$size" >>"$dir/grind"
 		cost "$tool" mem sim --threads 2 "${caches[@]}" "$dir/trace" >>"$dir/full"
 		cost "$tool" mem sim --threads 1 "${caches[@]}" "$dir/trace" >>"$dir/single"
