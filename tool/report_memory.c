@@ -76,7 +76,7 @@ static int report_memory_record(struct report_memory *m, const struct mem_record
 	if (report_memory_is_judged(m, r))
 		return blame_record(m->blame, r);
 	if (r->kind != MEM_CORO)
-		return 0;
+		return blame_follow(m->blame, r);
 	/* The thread runs the coroutine, but the slice is not counted. */
 	other.cause = (r->cause & ~(uint32_t)CRAY_CORO_CAUSE) | CRAY_CORO_CONTINUED;
 	return blame_record(m->blame, &other);

@@ -165,8 +165,35 @@ static void memos_of_annotated_memory_count_as_searches_do(void)
 	memo_run(true);
 }
 
+static void memory_in_use_is_followed_without_being_counted(void)
+{
+	const struct mem_record alloc = {
+		.kind = MEM_ALLOC, .address = 0x20000, .value = 64, .pc = 0x9000, .stack = 1
+	};
+	const struct mem_record access = { .address = 0x20010, .size = 8, .pc = 0x4000 };
+	const struct blame_allocation *list[2];
+	struct mem_facts facts = { 0 };
+	struct sim_config config;
+	struct err err = { 0 };
+	struct sim_outcome out;
+	struct blame *b;
+
+	sim_config_default(&config);
+	b = blame_new(&config, &err);
+	CHECK(b && blame_modules(b, &facts) == 0);
+	CHECK_EQ(blame_follow(b, &alloc), 0);
+	sim_outcome_of_hit(&config, access.address, access.size, &out);
+	CHECK_EQ(blame_access(b, &access, &out), 0);
+	CHECK_EQ(blame_allocations(b, list, 2), 1);
+	CHECK_EQ(list[0]->counts.reads, BLAME_ONE);
+	CHECK_EQ(list[0]->blocks, 0);
+	CHECK_EQ(list[0]->bytes, 0);
+	blame_free(b);
+}
+
 int main(void)
 {
+	RUN(memory_in_use_is_followed_without_being_counted);
 	RUN(memos_of_blocks_count_as_searches_do);
 	RUN(memos_of_annotated_memory_count_as_searches_do);
 	return 0;

@@ -72,6 +72,12 @@ int blame_record(struct blame *b, const struct mem_record *r)
 	return mem_places_record(b->places, r);
 }
 
+int blame_follow(struct blame *b, const struct mem_record *r)
+{
+	blame_memos_record(b, r);
+	return mem_places_follow(b->places, r);
+}
+
 /* ---- owners -------------------------------------------------------------- */
 
 static int make_fields(struct blame *b, struct blame_owner *o)

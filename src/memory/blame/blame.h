@@ -110,6 +110,12 @@ int blame_modules(struct blame *b, const struct mem_facts *facts);
 /* Take a record other than an access.  0 or -ENOMEM. */
 int blame_record(struct blame *b, const struct mem_record *r);
 
+/*
+ * The same outside of what is counted: which memory is in use is followed, so that later accesses
+ * have an owner, but no allocation or coroutine is counted.  0 or -ENOMEM.
+ */
+int blame_follow(struct blame *b, const struct mem_record *r);
+
 /* Count an access and its outcome in the simulator.  0 or -ENOMEM. */
 int blame_access(struct blame *b, const struct mem_record *r, const struct sim_outcome *out);
 

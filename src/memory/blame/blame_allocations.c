@@ -219,6 +219,16 @@ static void allocations_add(struct blame *b, struct u64map *known, struct strtab
 		*at = b->nr_allocations;
 }
 
+/* Blocks of a site may be from before the part of the trace that counts. */
+static bool allocations_are_used(const struct blame *b, const struct heap_blocks *blocks,
+				 uint32_t site)
+{
+	if (heap_blocks_site(blocks, site)->blocks)
+		return true;
+	return site < b->alloc_counts_size &&
+	       b->alloc_counts[site].reads + b->alloc_counts[site].writes;
+}
+
 static void allocations_make(struct blame *b)
 {
 	const struct heap_blocks *blocks = mem_places_blocks(b->places);
@@ -232,7 +242,7 @@ static void allocations_make(struct blame *b)
 	if (!b->allocations || !b->sorted_allocations)
 		return;
 	for (i = 0; i < blocks->nr_sites; i++) {
-		if (heap_blocks_site(blocks, i)->blocks)
+		if (allocations_are_used(b, blocks, i))
 			allocations_add(b, &known, &keys, i);
 	}
 	for (i = 0; i < b->nr_allocations; i++)

@@ -345,6 +345,14 @@ int mem_places_record(struct mem_places *p, const struct mem_record *r)
 		       : 0;
 }
 
+int mem_places_follow(struct mem_places *p, const struct mem_record *r)
+{
+	if (r->kind != MEM_ALLOC)
+		return mem_places_record(p, r);
+	p->changes++;
+	return heap_blocks_follow(&p->blocks, r);
+}
+
 bool mem_places_is_plain(const struct mem_places *p)
 {
 	return !p->regions.nr;

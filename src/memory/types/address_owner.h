@@ -70,6 +70,9 @@ struct heap_blocks *mem_places_blocks(struct mem_places *p);
  */
 int mem_places_record(struct mem_places *p, const struct mem_record *r);
 
+/* The same, but allocations are not counted for their sites. */
+int mem_places_follow(struct mem_places *p, const struct mem_record *r);
+
 /* True if no annotations are in force: all of a block of the heap has the same owner. */
 bool mem_places_is_plain(const struct mem_places *p);
 

@@ -109,6 +109,19 @@ int heap_blocks_record(struct heap_blocks *h, const struct mem_record *r)
 	return 0;
 }
 
+int heap_blocks_follow(struct heap_blocks *h, const struct mem_record *r)
+{
+	struct heap_site *site;
+	int ret = heap_blocks_record(h, r);
+
+	if (ret == 0 && r->kind == MEM_ALLOC) {
+		site = &h->sites[h->live.newest->type];
+		site->blocks--;
+		site->bytes -= r->value;
+	}
+	return ret;
+}
+
 static bool heap_blocks_contains(const struct annotation *a, uint64_t address)
 {
 	return a && address >= a->start && address < a->end;

@@ -50,6 +50,9 @@ struct heap_blocks {
 /* Take an allocation or its end; ignores other records.  0 or -ENOMEM. */
 int heap_blocks_record(struct heap_blocks *h, const struct mem_record *r);
 
+/* The same for a block that its site does not count. */
+int heap_blocks_follow(struct heap_blocks *h, const struct mem_record *r);
+
 /* The block at @address, accessed by the code at @pc (a hint).  False: none is known. */
 bool heap_blocks_find(struct heap_blocks *h, uint64_t address, uint64_t pc, struct heap_block *out);
 
