@@ -10,7 +10,6 @@ sys.path.insert(0, HERE + "/../cli")
 from harness import *  # noqa: E402,F403
 
 TREE = os.path.abspath(os.path.join(HERE, "..", ".."))
-MEMORY = "ON" if os.environ.get("COROTRACER_FULL") == "1" else "OFF"
 
 
 def output_of(*command, **options):
@@ -26,7 +25,7 @@ def installed_sdk(dir):
     build, prefix = os.path.join(dir, "build"), os.path.join(dir, "prefix")
     output_of("cmake", "-S", TREE, "-B", build, f"-DCMAKE_TOOLCHAIN_FILE={TREE}/scripts/musl.cmake",
               "-DCOROTRACER_WERROR=ON", "-DCOROTRACER_BUILD_TOOL=OFF", "-DCOROTRACER_BUILD_TESTS=OFF",
-              "-DCOROTRACER_BUILD_EXAMPLES=OFF", f"-DCOROTRACER_BUILD_MEMORY={MEMORY}", f"-DCMAKE_INSTALL_PREFIX={prefix}",
+              "-DCOROTRACER_BUILD_EXAMPLES=OFF", "-DCOROTRACER_BUILD_MEMORY=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}",
               "-DCMAKE_INSTALL_LIBDIR=lib")
     output_of("cmake", "--build", build)
     output_of("cmake", "--install", build)

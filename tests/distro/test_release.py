@@ -116,6 +116,28 @@ def the_components_are_those_of_the_link(dir):
     equal(described, set(released()[0]) - {name, "SHA256SUMS"}, "files that are described")
 
 
+def text_of(*names):
+    with open(os.path.join(TREE, *names), encoding="utf-8") as f:
+        return f.read()
+
+
+@test
+def every_package_has_the_version_of_the_project(dir):
+    version = re.search(r"project\(corotracer VERSION ([0-9.]+)", text_of("CMakeLists.txt")).group(1)
+    port = json.loads(text_of("packaging", "vcpkg", "corotracer", "vcpkg.json"))
+    equal(port["version"], version, "version of the port for vcpkg")
+    equal(re.search(r"^Version:\s+(\S+)", text_of("packaging", "corotracer.spec"), re.M).group(1), version, "version for rpm")
+    equal(re.match(r"corotracer \(([0-9.]+)", text_of("debian", "changelog")).group(1), version, "version for Debian")
+
+
+@test
+def options_of_the_port_are_options_of_the_project(dir):
+    """CMake would accept a wrong name without effect."""
+    used = set(re.findall(r"(?:-D|\s)(COROTRACER_[A-Z_]+)", text_of("packaging", "vcpkg", "corotracer", "portfile.cmake")))
+    known = set(re.findall(r"^option\((\w+)", text_of("CMakeLists.txt"), re.M))
+    assert used and used <= known, f"unknown: {used - known}"
+
+
 @test
 def an_existing_directory_is_left_alone(dir):
     p = subprocess.run([os.path.join(TREE, "scripts", "release"), dir, "source"], capture_output=True, text=True, timeout=60)
