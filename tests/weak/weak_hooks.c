@@ -268,13 +268,18 @@ int weak_clock_gettime(clockid_t id, struct timespec *now)
 	return 0;
 }
 
-/* A sleep may end at any time, so that it is no more than a point where others continue. */
+/*
+ * A sleep may end at any time, so that it is no more than a point where others continue.  A futex
+ * is only woken by a system call here: tests replace the function that waits.
+ */
 long weak_syscall(long number, ...)
 {
 	if (weak_self() == WEAK_THREADS)
 		return 0;
 	if (number == SYS_membarrier)
 		weak_membarrier();
+	else if (number == SYS_futex)
+		weak_wake();
 	else
 		weak_yield();
 	return 0;

@@ -77,6 +77,11 @@ bool weak_was_killed(unsigned thread);
 void weak_hand_over(unsigned nr);
 void weak_take_over(unsigned nr);
 
+/* Sleep until a thread calls weak_wake(); what it says is that of a futex, after the check. */
+void weak_sleep(void);
+void weak_wake(void);
+bool weak_has_ended(unsigned thread);
+
 /* As ctp_ticks(): grows with the calling thread's calls only, so that executions can be repeated.
  */
 uint64_t weak_ticks(void);

@@ -150,6 +150,8 @@ static unsigned find_place(uint32_t offset, unsigned size)
 	places[nr_places].may_race = racy[offset / 4];
 	places[nr_places].is_ignored = ignored[offset / 4];
 	place_at[offset / 4] = (uint16_t)(nr_places + 1);
+	nr_order[nr_places] = 0;
+	memset(read_by[nr_places], 0, sizeof(read_by[nr_places]));
 	return nr_places++;
 }
 
@@ -287,7 +289,7 @@ static unsigned place_enter(const void *at, unsigned size, bool is_plain, bool l
 
 	weak_memory_flush();
 	place_learn(p, is_plain);
-	if (p->is_shared && (p->may_race || !p->has_plain))
+	if (p->is_shared && !p->is_ignored && (p->may_race || !p->has_plain))
 		loads || has_membarrier ? weak_yield() : weak_may_die();
 	if (!nr_order[i])
 		message_add(i, 0, value_there(p));

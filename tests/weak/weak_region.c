@@ -14,7 +14,7 @@ static struct ctp_thread sdk[REGION_THREADS];
 static struct ctp_probe probes[REGION_THREADS];
 static uint64_t written[REGION_THREADS]; /* numbers of a coroutine's events */
 static uint64_t taken[REGION_THREADS];   /* the last number that the collector has read */
-static uint32_t asleep;
+static uint32_t asleep, *kernel_lock;
 static struct lanes lanes;
 static struct drain drain;
 static struct drain_lane cursors[UNITS];
@@ -50,7 +50,7 @@ uint64_t tickclock_ns(const struct tickclock *tc, uint64_t ticks)
 	return ticks;
 }
 
-/* ---- system calls of ctp_session_grow(): the kernel fills the memory -------------- */
+/* ---- system calls of ctp_session_grow() --------------------------------------------- */
 
 int weak_open(const char *path, int flags, ...)
 {
@@ -66,12 +66,17 @@ int weak_fstat(int fd, struct stat *st)
 	return 0;
 }
 
+/* The kernel fills the memory once, under a lock; a call that finds it locked fails here. */
 int weak_fallocate(int fd, int mode, off_t offset, off_t size)
 {
 	(void)fd;
 	(void)mode;
-	memset((char *)session.header + offset, 0, (size_t)size);
-	return 0;
+	if (ctp_cas_acquire(kernel_lock, 0u, 1u)) {
+		memset((char *)session.header + offset, 0, (size_t)size);
+		ctp_store_release(kernel_lock, 2u);
+		return 0;
+	}
+	return ctp_load_acquire(kernel_lock) == 2 ? 0 : -1;
 }
 
 /* ---- what the collector reads ----------------------------------------------------- */
@@ -220,7 +225,9 @@ void region_make(const struct region_shape *shape)
 	memset(&lanes, 0, sizeof(lanes));
 	session.generation = 1;
 	session.header = (struct ctp_header *)(void *)ext;
+	kernel_lock = weak_alloc(sizeof(*kernel_lock));
 	session.shm_path[0] = '/';
+	session.refused_ns = UINT64_MAX / 2; /* long ago */
 	session.sleeping = &asleep;
 	session.lanes = lanes.ext = ext;
 	session.lane_chunks = shape->lane_chunks;

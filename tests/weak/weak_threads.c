@@ -7,7 +7,8 @@
 #include <ucontext.h>
 
 #define STACK      65536u
-#define HAND_OVERS 8u
+#define HAND_OVERS 9u
+#define SLEEP      8u /* the last one: one thread at a time sleeps */
 #define NO_THREAD  WEAK_THREADS
 
 struct fiber {
@@ -172,6 +173,24 @@ void weak_take_over(unsigned nr)
 	weak_yield();
 	fibers[self].waits = 0;
 	weak_memory_take_view(nr);
+}
+
+void weak_sleep(void)
+{
+	given[SLEEP] = false;
+	fibers[self].waits = SLEEP + 1;
+	weak_yield();
+	fibers[self].waits = 0;
+}
+
+void weak_wake(void)
+{
+	given[SLEEP] = true;
+}
+
+bool weak_has_ended(unsigned thread)
+{
+	return fibers[thread].has_ended;
 }
 
 void weak_threads_begin(const struct weak_test *of)

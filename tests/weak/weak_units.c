@@ -119,6 +119,8 @@ static void check_lives(void)
 
 /* ---- pools --------------------------------------------------------------------------- */
 
+#define MOST_TAKEN 2u /* by a thread */
+
 static unsigned owners[8], nr_failed;
 
 static void make_units(void)
@@ -181,6 +183,8 @@ static void check_units(void)
 		used += owners[i];
 	if (region_life_room() + used != 2)
 		weak_fail("%u units are free, %u are used, of 2", region_life_room(), used);
+	if (nr_failed == 2 * MOST_TAKEN)
+		weak_fail("no unit was taken");
 }
 
 /* ---- sites, and memory that is allocated on demand ---------------------------------------- */
