@@ -106,7 +106,7 @@ CTP_SLOW int ctp_door_send(int door, const struct ctp_hello *hello, int fd)
 
 	memset(&control, 0, sizeof(control));
 	memset(&message, 0, sizeof(message));
-	io.iov_base = (void *)(uintptr_t)hello;
+	io.iov_base = (void *)(uintptr_t)hello; // NOLINT
 	io.iov_len = sizeof(*hello);
 	message.msg_iov = &io;
 	message.msg_iovlen = 1;

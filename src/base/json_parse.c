@@ -61,6 +61,7 @@ static void json_take_over(void)
 }
 
 /* json_loadb() with the reserve at @memory, RESERVE(@size) bytes. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the reserve is written to */
 static json_t *parse_with_reserve(const char *text, size_t size, size_t flags, json_error_t *why,
 				  char *memory)
 {

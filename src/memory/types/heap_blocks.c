@@ -55,7 +55,7 @@ static const struct annotation **heap_blocks_near(const struct heap_blocks *h, u
 /* Without memory, searches take longer. */
 static void heap_blocks_grow_near(struct heap_blocks *h)
 {
-	uint32_t size = h->near ? h->near_size * 4 : HEAP_NEAR, nr = h->near_size, i;
+	uint32_t size = h->near ? h->near_size * 4 : HEAP_NEAR, nr = h->near ? h->near_size : 0, i;
 	const struct annotation **old = h->near, **more;
 
 	if (h->near && (h->live.nr < h->near_size / 4 || size > HEAP_NEAR_MAX))

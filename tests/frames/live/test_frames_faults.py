@@ -81,7 +81,7 @@ def limited(dir, **limits):
     if not has("unshare"):
         raise Skip("no unshare here")
     sets = "".join(f"echo {value} > /proc/sys/kernel/{name}; " for name, value in limits.items())
-    script = f"""{sets}"$1" 1 50000 > "$3/out" & P=$!; while ! grep -q ready "$3/out"; do :; done
+    script = f"""{sets}rm -f "$3/out"; "$1" 1 50000 > "$3/out" & P=$!; while ! grep -q ready "$3/out" 2>/dev/null; do :; done
         "$2" attach -p $P -o "$3/f.ppt" --count 10 --json; echo $? >&2; kill $P; wait $P; ipcs -m | grep -c 0x >&2"""
     q = popen("unshare", "-i", "bash", "-c", script, "-", program("live_busy"), TOOL, dir)
     _, err = q.communicate(timeout=300)
