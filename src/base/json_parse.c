@@ -61,9 +61,8 @@ static void json_take_over(void)
 }
 
 /* json_loadb() with the reserve at @memory, RESERVE(@size) bytes. */
-/* NOLINTNEXTLINE(readability-non-const-parameter): the reserve is written to */
 static json_t *parse_with_reserve(const char *text, size_t size, size_t flags, json_error_t *why,
-				  char *memory)
+				  char *memory) // NOLINT: the reserve is written to
 {
 	json_t *value;
 
