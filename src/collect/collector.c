@@ -89,12 +89,18 @@ struct collector {
 
 /* ---- processes ---------------------------------------------------------------- */
 
+/* A scan finds processes, too: it learns their numbers from the door. */
+static void collector_watch_peers(struct collector *c)
+{
+	for (; c->nr_watched < c->endpoint.nr_peers; c->nr_watched++)
+		signals_watch(&c->signals, (pid_t)c->endpoint.peers[c->nr_watched].pid);
+}
+
 static int serve_endpoint(struct collector *c)
 {
 	int nr = endpoint_serve(&c->endpoint);
 
-	for (; c->nr_watched < c->endpoint.nr_peers; c->nr_watched++)
-		signals_watch(&c->signals, (pid_t)c->endpoint.peers[c->nr_watched].pid);
+	collector_watch_peers(c);
 	return nr;
 }
 
@@ -158,6 +164,7 @@ static void collector_scan(struct collector *c, struct harvest_scan *found)
 	found->pending += look.left > 0;
 	c->cost_ns = clock_now_ns() - c->harvest.now_ns;
 	timebase_publish(&c->timebase, c->harvest.now_ns);
+	collector_watch_peers(c);
 	lanes_keep_ahead(&c->lanes);
 	parking_look(&c->lanes, c->harvest.now_ns);
 	clock_watch_look(&c->clocks, c->harvest.now_ns, c->clock.usable, false);

@@ -84,7 +84,7 @@ def a_full_dev_shm_at_the_start_leaves_the_program_alone(dir, cc, _cxx):
 @each_family
 def what_has_no_room_later_is_counted(dir, cc, _cxx):
     for old in (None, without_populate):
-        r, told, trace = run_while_full(dir, cc, MIB // 2, preexec_fn=old)
+        r, told, trace = run_while_full(dir, cc, 160 << 10, preexec_fn=old)
         equal(told["program_status"], 0, f"status of the program ({r.stderr})")
         equal(r.stderr.count("accesses are lost"), 1, f"said once: {r.stderr}")
         written = sizes(check(trace, sound=None)).get(4, (0, 0))[1]
