@@ -37,7 +37,7 @@ struct lanes;
 /* Called after every poll: park chunks, or give some back. */
 void parking_look(struct lanes *l, uint64_t now_ns);
 
-/* True if so many chunks are free that the pool need not grow. */
+/* True if enough chunks are free: the pool need not grow. */
 bool parking_has_enough(const struct lanes *l);
 
 /* Bytes that parked chunks do without. */

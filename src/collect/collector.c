@@ -26,6 +26,7 @@
 #include "collect/program_request.h"
 #include "collect/trace_output.h"
 #include "collect/region.h"
+#include "collect/run_end.h"
 #include "process/signals.h"
 #include "collect/snapshot.h"
 #include "collect/switch_recorder.h"
@@ -47,9 +48,6 @@
 
 /* Threads complete the event that they were writing when the program detached within this time. */
 #define SETTLE_NS (20 * NS_PER_MS)
-
-/* The witness reports the exit of a process within this time, or not at all. */
-#define WITNESS_LATE_NS (500 * NS_PER_MS)
 
 struct collector {
 	const struct collector_config *config;
@@ -102,52 +100,6 @@ static int serve_endpoint(struct collector *c)
 
 	collector_watch_peers(c);
 	return nr;
-}
-
-/*
- * Time when process @pid ended: the witness's time, unless the witness could not watch the
- * process or its report is about an earlier process with the same pid (before @born_ns).
- * Otherwise @noticed_ns, the time at which the collector noticed.
- */
-static uint64_t end_of_process(struct collector *c, uint32_t pid, uint64_t born_ns,
-			       uint64_t noticed_ns, uint64_t until_ns)
-{
-	uint64_t end = signals_end_of(&c->signals, (pid_t)pid, until_ns);
-
-	return end > born_ns && end < noticed_ns ? end : noticed_ns;
-}
-
-static uint64_t end_of_peer(struct collector *c, const struct peer *p, uint64_t now_ns,
-			    uint64_t until_ns)
-{
-	/*
-	 * A process that closed its connection and still runs is not traced any more: do not wait
-	 * for a report.
-	 */
-	uint64_t wait_ns = endpoint_process_is_gone(p->pid) ? until_ns : 0;
-
-	return end_of_process(c, p->pid, p->connected_ns, p->hung_up_ns ? p->hung_up_ns : now_ns,
-			      wait_ns);
-}
-
-/*
- * End of the run: the exit of the last traced process, or now if one still runs.  The time that
- * the collector needs to read the rest does not extend the run.
- */
-static uint64_t end_of_run(struct collector *c)
-{
-	uint64_t now = clock_now_ns(), until = now + WITNESS_LATE_NS, end = 0, one;
-	uint32_t i;
-
-	for (i = 0; i < c->endpoint.nr_peers; i++) {
-		one = end_of_peer(c, &c->endpoint.peers[i], now, until);
-		end = one > end ? one : end;
-	}
-	if (end)
-		return end;
-	if (!c->launch.ended)
-		return now;
-	return end_of_process(c, (uint32_t)c->launch.pid, c->start_ns, c->launch.ended_ns, until);
 }
 
 /* ---- polling ---------------------------------------------------------------- */
@@ -765,7 +717,7 @@ static void collector_finish(struct collector *c, struct collector_result *r)
 	/* A process that connected, sent a wake-up and closed needs one round for each step. */
 	while (serve_endpoint(c) > 0 && ++rounds < 10000)
 		;
-	c->end_ns = end_of_run(c);
+	c->end_ns = collected_until(&c->signals, &c->endpoint, &c->launch, c->start_ns);
 	c->free_region = c->free_region || (c->config->argv && !collector_has_writers(c));
 	c->lane_record.drain.end_ns = c->end_ns;
 	c->lane_record.drain.detached = c->config->pid && c->request_state < REQUEST_ENDED;

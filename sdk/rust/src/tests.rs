@@ -319,7 +319,7 @@ fn a_wake_is_never_taken_for_somebody_elses() {
             as_thread(s, |t| {
                 // SAFETY: the first life of the pool, the only one in use.
                 let l = unsafe { &*s.info().life_pool.unit_at(0).cast::<Life>() };
-                // Nobody reads the lanes: few wakes of each coroutine, at various times.
+                // The lanes are not read: few wakes of each coroutine, at various times.
                 let (mut last, mut looks) = (0, 0);
                 while !stop.load(Ordering::Relaxed) {
                     let id = target.load(Ordering::Acquire); // (ctp-M) pairs with the release below
