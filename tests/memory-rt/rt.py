@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """rt.py - build programs with `mem cc`, run them traced, and inspect the trace."""
+import ctypes
 import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -125,3 +127,12 @@ def live_file(trace):
     """The region of a program alone that writes @trace."""
     st = os.stat(trace)
     return f"/dev/shm/cacheray-{os.getuid()}-{st.st_dev:x}-{st.st_ino:x}"
+
+
+def filter_calls(code):
+    """A seccomp filter for this process and its children: @code has the instructions."""
+    filter = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *c) for c in code))
+    program = struct.pack("<HxxxxxxQ", len(code), ctypes.addressof(filter))
+    libc = ctypes.CDLL(None)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+        raise OSError("no seccomp")
