@@ -138,7 +138,10 @@ test("pinned rows stay above, in the address, and are unpinned", async () => {
 		assert.equal(page.url(), url);
 		// Something is drawn in the pinned rows.
 		await page.waitForFunction(() => [...document.querySelectorAll(".pin-canvas canvas")].every((c) => {
-			const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+			// From a copy: Chromium warns when the page's own canvas is read again and again.
+			const copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+			copy.drawImage(c, 0, 0);
+			const d = copy.getImageData(0, 0, c.width, c.height).data;
 			const seen = new Set();
 			for (let i = 0; i < d.length; i += 4) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]);
 			return seen.size > 4;
