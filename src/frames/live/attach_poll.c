@@ -188,13 +188,16 @@ static int check_refusal(struct attach *a, struct err *err)
 	struct control_answer answer;
 	int32_t id = a->handle;
 	int rc = live_get_handle(&a->live, &id, err), why;
+	pid_t owner;
 
+	if (rc == -ESRCH)
+		return 0; /* its memory is gone: it is about to end, or its main thread has ended */
 	if (rc < 0 || id == a->handle)
 		return rc;
 	/* Or it attached, saved and detached since the last poll. */
 	if (control_attached(&a->control, &answer))
 		return attach_open_ring(a, &answer, err);
-	if (live_owner(&a->live) != getpid()) {
+	if (live_has_other_owner(&a->live, &owner)) {
 		a->stats.end = ATTACH_TAKEN;
 		return 1;
 	}

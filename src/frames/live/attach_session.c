@@ -357,7 +357,8 @@ static bool wait_a_little(struct attach *a, uint64_t ns)
  */
 static bool is_still_ours(struct attach *a, uint64_t now)
 {
-	pid_t owner;
+	pid_t owner = 0;
+	bool has_other;
 
 	if (now - a->last_check_ns < CHECK_EVERY)
 		return true;
@@ -366,13 +367,15 @@ static bool is_still_ours(struct attach *a, uint64_t now)
 		a->stats.end = ATTACH_EXITED;
 		return false;
 	}
-	owner = live_owner(&a->live);
-	if (owner == getpid() || !target_alive(&a->live.target))
+	has_other = live_has_other_owner(&a->live, &owner);
+	if (!target_alive(&a->live.target))
 		return true;
 	if (target_replaced(&a->live.target)) {
 		a->stats.end = ATTACH_EXEC;
 		return false;
 	}
+	if (!has_other)
+		return true;
 	a->stats.end = ATTACH_TAKEN;
 	attach_say(a, 0, "process %d took the buffer over", (int)owner);
 	return false;
@@ -420,7 +423,7 @@ static int attach_step(struct attach *a, struct err *err)
 /* A failed access to a program that has ended is a normal end, not an error. */
 static int attach_end_of(struct attach *a, int rc)
 {
-	if (!target_alive(&a->live.target)) {
+	if (!target_alive(&a->live.target) || rc == -ESRCH) {
 		a->stats.end = ATTACH_EXITED;
 		return 0;
 	}

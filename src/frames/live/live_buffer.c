@@ -206,6 +206,17 @@ static int set_stat(struct live_buffer *b, int32_t pid, struct err *err)
 	return target_write(&b->target, b->place->stat, &pid, sizeof(pid), err);
 }
 
+bool live_has_other_owner(struct live_buffer *b, pid_t *owner)
+{
+	struct err ignored = { 0 };
+	int32_t pid = 0;
+
+	if (get_stat(b, &pid, &ignored) < 0)
+		return false;
+	*owner = pid;
+	return pid != getpid();
+}
+
 pid_t live_owner(struct live_buffer *b)
 {
 	struct err ignored = { 0 };

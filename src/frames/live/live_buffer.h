@@ -43,6 +43,12 @@ void live_unclaim(struct live_buffer *b);
 /* The pid in _stat; 0 if there is none, or if it cannot be read. */
 pid_t live_owner(struct live_buffer *b);
 
+/*
+ * True if _stat names another process, or none.  False if it cannot be read: a process that is
+ * about to end has no memory any more, and one whose main thread has ended cannot be read.
+ */
+bool live_has_other_owner(struct live_buffer *b, pid_t *owner);
+
 /* True if that process is a collector attached to this buffer. */
 bool live_owner_works(struct live_buffer *b, pid_t owner);
 

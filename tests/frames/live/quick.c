@@ -5,8 +5,9 @@
  *	quick HOW FRAMES
  *
  * HOW it ends: return (from main), exit (in a second thread), _exit, kill (itself), exec
- * (another program), late (saves one more frame in a destructor that runs after those of the
- * generated code).
+ * (another program), leader (the main thread ends, and the second one goes on for longer than a
+ * collector waits between two looks at the buffer's owner), late (saves one more frame in a
+ * destructor that runs after those of the generated code).
  */
 #include <pthread.h>
 #include <signal.h>
@@ -44,11 +45,15 @@ __attribute__((destructor(101))) static void save_late(void)
 
 static void *work(void *arg)
 {
+	struct timespec pause = { 0, 15000000 };
 	unsigned long n;
 
 	(void)arg;
-	for (n = 1; n <= frames; n++)
+	for (n = 1; n <= frames; n++) {
 		save(n);
+		if (!strcmp(how, "leader"))
+			nanosleep(&pause, NULL);
+	}
 	if (!strcmp(how, "exit"))
 		exit(0);
 	if (!strcmp(how, "_exit"))
@@ -71,11 +76,13 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (!ppt_Quick_attached())
 		nanosleep(&wait, NULL);
-	if (strcmp(how, "exit") != 0) {
+	if (strcmp(how, "exit") != 0 && strcmp(how, "leader") != 0) {
 		work(NULL);
 		return 0;
 	}
 	pthread_create(&thread, NULL, work, NULL);
+	if (!strcmp(how, "leader"))
+		pthread_exit(NULL);
 	pthread_join(thread, NULL);
 	return 0;
 }

@@ -54,6 +54,15 @@ def a_frame_saved_after_code_for_libraries_let_go_is_no_failed_attach(dir):
 
 
 @test
+def a_program_whose_main_thread_ends_is_recorded_to_its_end(dir):
+    # Its memory cannot be read then, as that of a program that is about to end.
+    for program in PROGRAMS:
+        a = run_once(dir, program, "leader", 100)
+        equal((a.summary["issued"], a.summary["recorded"]), (100, 100), "issued and recorded")
+        assert "took the buffer over" not in a.err, a.err
+
+
+@test
 def a_program_that_executes_another_one_is_not_taken_over(dir):
     a = run_once(dir, "live_quick", "exec", 10)
     assert "took the buffer over" not in a.err, a.err
