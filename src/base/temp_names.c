@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -23,14 +24,30 @@ struct temp_name {
 
 static _Atomic(struct temp_name *) names;
 
+/* Files whose names are not in the list yet, and whether a signal ends the process. */
+static atomic_uint nr_creating;
+static atomic_bool is_ending;
+
 static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define NR_ENDING (sizeof(ending) / sizeof(ending[0]))
+
+/* Another thread may be creating a file.  Signals are blocked there, and it never waits for us. */
+static void await_created(void)
+{
+	struct timespec wait = { .tv_nsec = 100000 };
+
+	/* (tool-C) pairs with begin_creating(): it counts itself first, or sees is_ending. */
+	atomic_store(&is_ending, true);
+	while (atomic_load(&nr_creating))
+		nanosleep(&wait, NULL);
+}
 
 /* Calls only async-signal-safe functions. */
 static void remove_all(int sig)
 {
 	struct temp_name *t;
 
+	await_created();
 	/* (tool-A) pairs with temp_name_publish(): the entry's name is complete. */
 	for (t = atomic_load(&names); t; t = t->next) {
 		/* (tool-A) pairs with temp_name_forget(): another file may have the name now. */
@@ -63,6 +80,24 @@ static void temp_name_publish(struct temp_name *t)
 		;
 }
 
+static void end_creating(void)
+{
+	/* (tool-C) pairs with await_created(): the file is in the list. */
+	atomic_fetch_sub(&nr_creating, 1);
+}
+
+/* With signals blocked.  Does not return if a signal is about to end the process. */
+static void begin_creating(void)
+{
+	/* (tool-C) pairs with await_created(). */
+	atomic_fetch_add(&nr_creating, 1);
+	if (!atomic_load(&is_ending))
+		return;
+	end_creating();
+	for (;;)
+		pause();
+}
+
 int temp_name_create(char *name, struct temp_name **entry)
 {
 	size_t size = strlen(name) + 1;
@@ -76,6 +111,7 @@ int temp_name_create(char *name, struct temp_name **entry)
 	/* Block signals so that none arrives between creating the file and its entry. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	begin_creating();
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd >= 0) {
 		memcpy(t->name, name, size);
@@ -83,6 +119,7 @@ int temp_name_create(char *name, struct temp_name **entry)
 		temp_name_publish(t);
 		*entry = t;
 	}
+	end_creating();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (fd < 0) {
 		int saved = errno;
