@@ -34,6 +34,7 @@ static void detect_address_on_stuck(struct analysis *a, struct coro *co)
 		    "it is suspended at 0x%" PRIx64 "; nine of ten others tell an address of code",
 		    co->addr);
 	finding_doubt(a, &f, NEED_TRANSITIONS);
+	co->explained = true;
 	finding_report(a, &f);
 }
 

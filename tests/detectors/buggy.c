@@ -414,7 +414,7 @@ static void address(void)
 	}
 	corotracer_resume(&coros[0]);
 	corotracer_suspend(&coros[0], (void *)(uintptr_t)3);
-	go_on(100);
+	go_on(600); /* long enough for a suspected lost wakeup, which the address explains better */
 }
 
 static const struct scenario scenarios[] = {
