@@ -18,7 +18,7 @@
 #include "serve/server_internal.h"
 
 #define GUESTS_MAX 64u
-#define GUEST_NS   (5 * NS_PER_SEC)
+#define GUEST_NS   (20 * NS_PER_SEC) /* on a busy machine an honest browser may need seconds */
 
 struct guest {
 	struct guest *next, **at; /* oldest first; at is NULL: not a guest any more */
