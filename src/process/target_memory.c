@@ -213,19 +213,38 @@ static bool is_kernel_thread_or_zombie(pid_t pid)
 	return got < 0 && errno == ENOENT;
 }
 
+/* How many threads run in a process whose main thread has ended. */
+static unsigned nr_threads_left(const char *status)
+{
+	const char *at = strstr(status, "\nThreads:\t");
+	unsigned long nr = at ? strtoul(at + 10, NULL, 10) : 0;
+
+	return nr > 1 && nr < UINT_MAX ? (unsigned)nr - 1 : 0;
+}
+
 static void explain_no_program(pid_t pid, struct err *err)
 {
-	char path[64], status[4096];
+	char path[64], status[4096] = "";
+	unsigned nr;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (!target_read_all(path, status, sizeof(status)) || strstr(status, "\nState:\tZ")) {
-		err_set(err, -ESRCH, "process %d has no program: it has ended", (int)pid);
-		err_hint(err, "its parent has not read its exit status yet; look while it runs");
-	} else {
+	if (target_read_all(path, status, sizeof(status)) && !strstr(status, "\nState:\tZ")) {
 		err_set(err, -ESRCH, "process %d has no program: it is a thread of the kernel",
 			(int)pid);
 		err_hint(err, "'ps -e' or 'pgrep NAME' lists processes");
+		return;
 	}
+	nr = nr_threads_left(status);
+	if (nr) {
+		err_set(err, -ESRCH,
+			"the main thread of process %d has ended: its memory cannot be read, "
+			"though %u thread%s of it run%s",
+			(int)pid, nr, nr > 1 ? "s" : "", nr > 1 ? "" : "s");
+		err_hint(err, "let main() wait for the threads instead of calling pthread_exit()");
+		return;
+	}
+	err_set(err, -ESRCH, "process %d has no program: it has ended", (int)pid);
+	err_hint(err, "its parent has not read its exit status yet; look while it runs");
 }
 
 /* Returns 0 if it cannot be read. */

@@ -265,6 +265,27 @@ def test_other_machines(work):
             process.kill()
 
 
+# Ends the main thread alone, as pthread_exit() in main() does; the other thread goes on.
+MAIN_THREAD_ENDS = """
+import ctypes, os, threading, time
+threading.Thread(target=time.sleep, args=(300,)).start()
+ctypes.CDLL(None).syscall(93 if os.uname().machine == "aarch64" else 60, 0)
+"""
+
+
+def check_ended_main_thread():
+    with subprocess.Popen([sys.executable, "-c", MAIN_THREAD_ENDS]) as p:
+        try:
+            for _ in range(3000):
+                with open(f"/proc/{p.pid}/stat", encoding="utf-8") as f:
+                    if f.read().rsplit(")", 1)[1].split()[0] == "Z":
+                        break
+                time.sleep(0.1)
+            check_error("main thread ended", ["-p", str(p.pid)], "its memory cannot be read, though 1 thread of it runs", "hint: ")
+        finally:
+            p.kill()
+
+
 def test_not_a_target(work):
     """No rights, no program, no coroutines."""
     path = build(work, "forgotten", "g++", ["-O2", "-g"])
@@ -272,6 +293,7 @@ def test_not_a_target(work):
     os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
     check_error("zombie", ["-p", str(zombie.pid)], "it has ended", "hint: ")
     zombie.wait()
+    check_ended_main_thread()
     if os.path.exists("/proc/2/comm") and not os.path.exists("/proc/2/exe"):
         check_error("kernel thread", ["-p", "2"], "kernel", "hint: ")
     check_error("directory", [work], "it is not a file")
