@@ -152,6 +152,8 @@ elif [ $full = yes ]; then
 	suite tsan -L threads
 	cross
 	fuzz
+	say "== dev: each test 20 times beside two busy processes"
+	scripts/repeat-tests || status=1
 else
 	suite dev -LE '^full$'
 	# libFuzzer has the same harnesses with the same sanitizers, and starts from their inputs.
