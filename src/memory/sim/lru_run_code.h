@@ -89,6 +89,29 @@ LRU_INLINE bool lru_use_set(uint64_t *set, uint32_t ways, uint64_t value, uint64
 	return lru_use_slots(set, ways, value, victim);
 }
 
+/* The slot of a set that holds the line of @value, which is not dirty; NULL: none. */
+LRU_INLINE uint64_t *lru_find_slot(uint64_t *set, const uint32_t ways, uint64_t value)
+{
+#if LRU_LANES > 1
+	lru_vector want = LRU_ALL(value >> 1);
+	uint64_t found = 0;
+	uint32_t i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < ways; i += LRU_LANES)
+		found |= (uint64_t)LRU_EQUAL(LRU_LOAD(set + i, LRU_LANES), want) << i;
+	return found ? set + __builtin_ctzll(found) : NULL;
+#else
+	uint32_t i;
+
+	for (i = 0; i < ways; i++) {
+		if ((set[i] & ~SLOT_DIRTY) == value)
+			return set + i;
+	}
+	return NULL;
+#endif
+}
+
 /* ---- requests to the next level ---------------------------------------------- */
 
 /* Local variables for the requests to a level: where the next one is stored. */
@@ -143,15 +166,26 @@ LRU_INLINE bool lru_use_level(struct cache *c, uint64_t line, uint64_t *victim)
 }
 
 /* A dirty line comes from a level above: if this level does not hold it, the next one gets it. */
-static uint64_t *lru_write_back(const struct cache *c, uint64_t request, uint64_t *next)
+LRU_INLINE uint64_t *lru_write_back(const struct cache *c, uint64_t request, uint64_t *next,
+				    const uint32_t ways)
 {
-	uint64_t *slot = cache_find(c, request >> c->shift);
+	uint64_t line = request >> c->shift;
+	uint64_t *slot = ways ? lru_find_slot(c->slots + (line & c->mask) * ways, ways,
+					      SLOT_OF(line))
+			      : cache_find(c, line);
 
 	if (slot)
 		*slot |= SLOT_DIRTY;
 	else
 		*next++ = request;
 	return next;
+}
+
+/* The same in an LRU set whose first line is probably the one. */
+LRU_INLINE bool lru_use_ordered(uint64_t *set, const uint32_t ways, uint64_t value,
+				uint64_t *victim)
+{
+	return (*set & ~SLOT_DIRTY) == value || lru_use_set(set, ways, value, victim);
 }
 
 LRU_INLINE void lru_fetch_set(const uint64_t *set, const uint32_t ways)
@@ -179,14 +213,14 @@ LRU_INLINE void lru_run_level(struct lru_run *x, uint32_t k, const uint32_t ways
 			lru_fetch_set(slots + (later & mask) * ways, ways);
 		if (request & LRU_WRITE_BACK) {
 			was = asked.next;
-			asked.next = lru_write_back(c, request, was);
+			asked.next = lru_write_back(c, request, was, ways);
 			returned++;
 			x->passed[k] += (uint64_t)(asked.next - was);
 			continue;
 		}
 		if (ways)
-			missed = !lru_use_set(slots + (line & mask) * ways, ways, SLOT_OF(line),
-					      &victim);
+			missed = !lru_use_ordered(slots + (line & mask) * ways, ways, SLOT_OF(line),
+						  &victim);
 		else
 			missed = !lru_use_level(c, line, &victim);
 		writes += request & USE_WRITE;
