@@ -115,6 +115,79 @@ static void sums_of_runs(struct mem_reader *r, uint64_t *sums)
 	}
 }
 
+/* The lines of all accesses in their order, as a hash, and what is counted of them. */
+struct line_sums {
+	uint64_t hash, accesses[2], lines[2], bytes, straddles, empty;
+};
+
+static void add_access(struct line_sums *n, const struct mem_access *a, uint32_t shift)
+{
+	uint64_t line = a->address >> shift, last = a->address + a->size - 1;
+
+	n->accesses[a->is_write]++;
+	n->bytes += a->size;
+	n->empty += !a->size;
+	if (!a->size)
+		return;
+	last = (last < a->address ? UINT64_MAX : last) >> shift;
+	n->straddles += last != line;
+	for (; line <= last; line++) {
+		n->hash = n->hash * 31 + (MEM_KEY_OF(line) | a->is_write);
+		n->lines[a->is_write]++;
+	}
+}
+
+static void add_lines(struct line_sums *n, const struct mem_lines *lines)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		n->accesses[i] += lines->accesses[i];
+		n->lines[i] += lines->lines[i];
+	}
+	n->bytes += lines->bytes;
+	n->straddles += lines->straddles;
+	n->empty += lines->empty;
+	for (i = 0; i < lines->nr; i++)
+		n->hash = n->hash * 31 + lines->key[i];
+}
+
+static void sums_of_lines(const char *path, uint32_t shift, bool reduced, struct line_sums *sums)
+{
+	struct err err = { 0 };
+	struct mem_reader *r = mem_reader_open(path, &err);
+	struct mem_run run;
+	uint32_t i;
+
+	if (!r)
+		return;
+	mem_reader_skip_events(r);
+	if (reduced)
+		mem_reader_want_lines(r, shift);
+	while (mem_reader_run(r, &run)) {
+		if (run.lines)
+			add_lines(sums, run.lines);
+		for (i = 0; i < run.nr && !run.lines; i++)
+			add_access(sums, &run.access[i], shift);
+	}
+	mem_reader_close(r);
+}
+
+/* Accesses that the reader reduces to lines are of the same lines as all accesses. */
+static void by_lines(const char *path)
+{
+	uint32_t shift;
+
+	for (shift = 5; shift < 8; shift++) {
+		struct line_sums all = { 0 }, reduced = { 0 };
+
+		sums_of_lines(path, shift, false, &all);
+		sums_of_lines(path, shift, true, &reduced);
+		if (memcmp(&all, &reduced, sizeof(all)) != 0)
+			fail("accesses and their lines differ");
+	}
+}
+
 /* Reading in runs gives the same as reading record by record; fewer events, the same accesses. */
 static void by_runs(const char *path)
 {
@@ -275,6 +348,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	there_and_back(path, MEM_FORMAT_CONTAINER);
 	check_and_stat(path);
 	by_runs(path);
+	by_lines(path);
 	close(fd);
 	free(copy);
 	return 0;

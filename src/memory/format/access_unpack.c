@@ -24,7 +24,8 @@ struct unpacking {
 	struct unpack_stream symbols;
 	struct unpack_site *here; /* NULL: none yet */
 	uint64_t before;
-	uint32_t left; /* symbols */
+	uint32_t left;   /* symbols */
+	bool has_no_key; /* of an access of a loop: no further search for loops */
 };
 
 /* ---- addresses ahead --------------------------------------------------------- */
@@ -117,13 +118,9 @@ static bool ahead_take(struct unpack *u, struct unpack_ahead *a, struct unpack_s
 
 /* ---- accesses ---------------------------------------------------------------- */
 
-static inline void run_set_access(struct unpacking *g, struct unpack_site *site, uint64_t address,
+static inline void run_set_access(const struct unpack_site *site, uint64_t address,
 				  struct mem_access *out)
 {
-	g->here = site;
-	site->delta[UNPACK_STRIDE] = address - site->last;
-	site->delta[UNPACK_DISTANCE] = address - g->before;
-	site->last = g->before = address;
 	out->address = address;
 	out->pc = site->pc;
 	memcpy(&out->size, &site->size, 4);
@@ -139,8 +136,8 @@ static inline struct unpack_site *run_site(struct unpack *u, uint64_t who, struc
 	return here ? here->next : NULL;
 }
 
-/* Decode one access, whatever its coding.  False: it is none, or a fault. */
-static bool run_access(struct unpack *u, struct unpacking *g, struct mem_access *out)
+/* Decode one access, whatever its coding: then it is of g->here.  False: none, or a fault. */
+static bool run_access(struct unpack *u, struct unpacking *g)
 {
 	struct unpack_stream symbols = g->symbols;
 	struct unpack_site *site;
@@ -160,9 +157,79 @@ static bool run_access(struct unpack *u, struct unpacking *g, struct mem_access 
 		g->here->next = site;
 	g->symbols = symbols;
 	g->left--;
-	run_set_access(g, site, base + delta, out);
+	g->here = site;
+	site->delta[UNPACK_STRIDE] = base + delta - site->last;
+	site->delta[UNPACK_DISTANCE] = base + delta - g->before;
+	site->last = g->before = base + delta;
 	return true;
 }
+
+/* ---- lines ------------------------------------------------------------------- */
+
+/* What run_put_key() needs, in local variables. */
+struct run_keys {
+	uint64_t *key;
+	uint64_t inside; /* bits of an address within a line */
+	uint64_t count;  /* sum of the counts of the sites */
+	uint32_t shift;  /* from an address to the line number from bit 4 on */
+};
+
+static inline struct run_keys run_keys_of(const struct mem_lines *lines)
+{
+	struct run_keys k = { 0 };
+
+	if (lines) {
+		k.key = lines->key + lines->nr;
+		k.inside = (UINT64_C(1) << lines->shift) - 1;
+		k.shift = lines->shift - 4;
+	}
+	return k;
+}
+
+/* Store the key of an access.  False: the access is not of one line. */
+static inline bool run_put_key(struct run_keys *k, const struct unpack_site *site, uint64_t address,
+			       uint32_t at)
+{
+	k->key[at] = (address >> k->shift & ~UINT64_C(15)) + site->key;
+	if (__builtin_expect(site->more > (~address & k->inside), 0))
+		return false;
+	k->count += site->count;
+	return true;
+}
+
+/* @nr accesses of one line each have stored their keys; @count is the sum of their counts. */
+static inline void run_add_keys(struct mem_lines *lines, uint32_t nr, uint64_t count)
+{
+	uint64_t writes = count >> 32;
+
+	lines->nr += nr;
+	lines->bytes += (uint32_t)count;
+	lines->accesses[1] += writes;
+	lines->accesses[0] += nr - writes;
+	lines->lines[1] += writes;
+	lines->lines[0] += nr - writes;
+}
+
+/* Add an access of any number of lines; there is room for them. */
+static void run_add_lines(struct mem_lines *lines, const struct unpack_site *site, uint64_t address)
+{
+	uint64_t line = address >> lines->shift, last = address + site->size - 1;
+
+	lines->accesses[site->is_write]++;
+	lines->bytes += site->size;
+	if (!site->size) {
+		lines->empty++;
+		return;
+	}
+	last = (last < address ? UINT64_MAX : last) >> lines->shift;
+	lines->straddles += last != line;
+	for (; line <= last; line++) {
+		lines->key[lines->nr++] = MEM_KEY_OF(line) | site->is_write;
+		lines->lines[site->is_write]++;
+	}
+}
+
+/* ---- accesses of known sites ------------------------------------------------- */
 
 static inline uint64_t run_choose(uint64_t mask, uint64_t yes, uint64_t no)
 {
@@ -171,19 +238,20 @@ static inline uint64_t run_choose(uint64_t mask, uint64_t yes, uint64_t no)
 
 /*
  * Decode accesses with symbols of one byte and known sites, up to the first that is not so.
- * @enough: there is a value ahead for each.
+ * @enough: there is a value ahead for each.  @lines: NULL, or the output instead of @out; then also
+ * up to the first access that is not of one line.
  */
-static inline __attribute__((always_inline)) uint32_t run_common(struct unpack_fast *f,
-								 struct unpacking *g,
-								 struct mem_access *out,
-								 uint32_t max, const bool enough)
+static inline __attribute__((always_inline)) uint32_t
+run_common(struct unpack_fast *f, struct unpacking *g, struct mem_access *out,
+	   struct mem_lines *lines, uint32_t max, const bool enough)
 {
 	const struct unpack_symbol *symbols = f->symbol, *e;
 	uint64_t at = f->own.at | (uint64_t)f->near.at << 32, next, before = g->before;
 	struct unpack_site *here = g->here, *site;
+	struct run_keys keys = run_keys_of(lines);
 	uint32_t nr;
 
-	for (nr = 0; nr < max; nr++, out++) {
+	for (nr = 0; nr < max; nr++) {
 		uint32_t symbol = g->symbols.at[nr];
 		uint64_t value, address, last;
 
@@ -197,13 +265,14 @@ static inline __attribute__((always_inline)) uint32_t run_common(struct unpack_f
 		value = run_choose(e->is_coded, value, site->delta[symbol & 1]);
 		last = site->last;
 		address = run_choose(e->is_near, before, last) + value;
+		if (lines && !run_put_key(&keys, site, address, nr))
+			break;
 		here->next = site;
 		site->delta[UNPACK_STRIDE] = address - last;
 		site->delta[UNPACK_DISTANCE] = address - before;
 		site->last = address;
-		out->address = address;
-		out->pc = site->pc;
-		memcpy(&out->size, &site->size, 4);
+		if (!lines)
+			run_set_access(site, address, &out[nr]);
 		before = address;
 		here = site;
 		at = next;
@@ -214,6 +283,8 @@ static inline __attribute__((always_inline)) uint32_t run_common(struct unpack_f
 	g->before = before;
 	g->symbols.at += nr;
 	g->left -= nr;
+	if (lines)
+		run_add_keys(lines, nr, keys.count);
 	return nr;
 }
 
@@ -247,57 +318,109 @@ static uint32_t steady_sites(const struct unpack_site *here, struct unpack_site 
 	return site == sites[0] ? nr : 0;
 }
 
-/* Each site continues with its stride, in turn: symbol 0, @nr times. */
-static uint32_t run_steady(struct unpacking *g, struct mem_access *out, uint32_t nr)
+/* The accesses of a loop of @period sites, @nr altogether. */
+static void steady_accesses(struct unpack_site *const *sites, uint32_t period,
+			    struct mem_access *out, uint32_t nr)
 {
-	struct unpack_site *sites[STEADY_MAX], *site;
-	uint32_t period = steady_sites(g->here, sites), i, k;
+	uint32_t i, k;
 
-	nr -= period ? nr % period : nr;
-	for (k = 0; nr && k < period; k++) {
+	for (k = 0; k < period; k++) {
 		const struct unpack_site copy = *sites[k];
 		uint64_t address = copy.last;
 
 		for (i = k; i < nr; i += period) {
 			address += copy.delta[UNPACK_STRIDE];
-			out[i].address = address;
-			out[i].pc = copy.pc;
-			memcpy(&out[i].size, &copy.size, 4);
+			run_set_access(&copy, address, &out[i]);
 		}
-		sites[k]->last = address;
 	}
-	for (i = nr - period; i < nr; i++) {
-		site = sites[i - (nr - period)];
-		site->delta[UNPACK_DISTANCE] = out[i].address -
-					       (i ? out[i - 1].address : g->before);
+}
+
+/* The same as keys.  Returns how many: whole rounds before an access that is not of one line. */
+static uint32_t steady_keys(struct unpack_site *const *sites, uint32_t period,
+			    struct mem_lines *lines, uint32_t nr)
+{
+	struct run_keys keys = run_keys_of(lines);
+	uint64_t count = 0;
+	uint32_t i, k;
+
+	for (k = 0; k < period; k++) {
+		const struct unpack_site copy = *sites[k];
+		uint64_t address = copy.last;
+
+		count += copy.count;
+		for (i = k; i < nr; i += period) {
+			address += copy.delta[UNPACK_STRIDE];
+			if (!run_put_key(&keys, &copy, address, i))
+				nr = i - k;
+		}
 	}
-	if (nr) {
-		g->here = sites[period - 1];
-		g->before = out[nr - 1].address;
+	run_add_keys(lines, nr, count * (nr / period));
+	return nr;
+}
+
+/* The state after @rounds rounds. */
+static void steady_end(struct unpacking *g, struct unpack_site *const *sites, uint32_t period,
+		       uint32_t rounds)
+{
+	const struct unpack_site *last = sites[period - 1];
+	uint64_t before = rounds > 1 ? last->last + last->delta[UNPACK_STRIDE] * (rounds - 1)
+				     : g->before;
+	uint32_t k;
+
+	for (k = 0; k < period; k++) {
+		sites[k]->last += sites[k]->delta[UNPACK_STRIDE] * rounds;
+		sites[k]->delta[UNPACK_DISTANCE] = sites[k]->last - before;
+		before = sites[k]->last;
 	}
-	g->symbols.at += nr;
-	g->left -= nr;
+	g->here = sites[period - 1];
+	g->before = before;
+	g->symbols.at += rounds * period;
+	g->left -= rounds * period;
+}
+
+/* Each site continues with its stride, in turn: symbol 0, @nr times. */
+static uint32_t run_steady(struct unpacking *g, struct mem_access *out, struct mem_lines *lines,
+			   uint32_t nr)
+{
+	struct unpack_site *sites[STEADY_MAX];
+	uint32_t period = steady_sites(g->here, sites), all;
+
+	all = nr -= period ? nr % period : nr;
+	if (!nr)
+		return 0;
+	if (lines)
+		nr = steady_keys(sites, period, lines, nr);
+	else
+		steady_accesses(sites, period, out, nr);
+	g->has_no_key = nr < all;
+	if (nr)
+		steady_end(g, sites, period, nr / period);
 	return nr;
 }
 
 /* ---- runs -------------------------------------------------------------------- */
 
 /* Decode up to @max accesses of the common kinds; there is a site already. */
-static uint32_t run_part(struct unpack *u, struct unpacking *g, struct mem_access *out,
-			 uint32_t max)
+static inline __attribute__((always_inline)) uint32_t
+run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct mem_lines *lines,
+	 uint32_t max)
 {
 	size_t bytes = (size_t)(g->symbols.end - g->symbols.at);
-	uint32_t nr = max < bytes ? max : (uint32_t)bytes, zeros = steady_symbols(g, nr);
+	uint32_t nr = max < bytes ? max : (uint32_t)bytes;
+	uint32_t zeros = g->has_no_key ? 0 : steady_symbols(g, nr);
+	bool own, near;
 
 	if (zeros >= STEADY) {
-		zeros = run_steady(g, out, zeros);
+		zeros = run_steady(g, out, lines, zeros);
 		if (zeros)
 			return zeros;
 	}
 	nr = nr < PART ? nr : PART;
-	if (ahead_has(&u->fast->own, &u->own, nr) & ahead_has(&u->fast->near, &u->near, nr))
-		return run_common(u->fast, g, out, nr, true);
-	return run_common(u->fast, g, out, nr, false);
+	own = ahead_has(&u->fast->own, &u->own, nr);
+	near = ahead_has(&u->fast->near, &u->near, nr);
+	if (own && near)
+		return run_common(u->fast, g, out, lines, nr, true);
+	return run_common(u->fast, g, out, lines, nr, false);
 }
 
 /* Pass over the next symbol if it is an event to skip.  False: it is not, or a fault. */
@@ -351,27 +474,37 @@ static bool unpack_begin_fast(struct unpack *u)
 	return f->is_begun = true;
 }
 
-uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
+/* Up to @max accesses to @out, or to @lines if that is not NULL. */
+static inline __attribute__((always_inline)) uint32_t
+unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines, uint32_t max)
 {
 	struct unpacking g = {
 		.symbols = u->symbols, .here = u->here, .before = u->before, .left = u->nr_symbols
 	};
-	uint32_t nr = 0, was;
+	uint32_t nr = 0, was, most;
 
 	if (u->fault || !unpack_begin_fast(u))
 		return 0;
-	while (nr < max && g.left) {
+	while (nr < max && g.left && (!lines || lines->room - lines->nr >= MEM_KEYS_MAX)) {
 		was = nr;
 		while (u->fast->nr_sites < u->nr_sites)
 			fast_name_site(u->fast, &u->site[u->fast->nr_sites], u->fast->nr_sites);
+		most = max - nr < g.left ? max - nr : g.left;
+		if (lines && most > lines->room - lines->nr)
+			most = lines->room - lines->nr;
 		if (g.here)
-			nr += run_part(u, &g, out + nr, max - nr < g.left ? max - nr : g.left);
+			nr += run_part(u, &g, lines ? NULL : out + nr, lines, most);
 		if (nr > was)
 			continue;
-		if (run_access(u, &g, &out[nr]))
+		if (run_access(u, &g)) {
+			if (lines)
+				run_add_lines(lines, g.here, g.before);
+			else
+				run_set_access(g.here, g.before, &out[nr]);
 			nr++;
-		else if (u->fault || !run_skip(u, &g))
+		} else if (u->fault || !run_skip(u, &g)) {
 			break;
+		}
 	}
 	u->symbols = g.symbols;
 	u->before = g.before;
@@ -379,5 +512,19 @@ uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
 	u->nr_symbols = g.left;
 	u->nr_records += nr;
 	u->nr_accesses += nr;
+	return nr;
+}
+
+uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
+{
+	return unpack_run_to(u, out, NULL, max);
+}
+
+uint32_t unpack_run_lines(struct unpack *u, struct mem_lines *out, uint32_t max)
+{
+	struct mem_lines lines = { .key = out->key, .room = out->room, .shift = out->shift };
+	uint32_t nr = unpack_run_to(u, NULL, &lines, max);
+
+	*out = lines;
 	return nr;
 }

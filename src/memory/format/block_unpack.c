@@ -117,6 +117,9 @@ static struct unpack_site *new_site(struct unpack *u)
 	site->is_write = how[0] & CRAY_KIND;
 	site->size = how[1];
 	site->attr = how[2];
+	site->more = how[1] - 1u;
+	site->key = MEM_KEY_OF(0) | site->is_write;
+	site->count = how[1] | (uint64_t)site->is_write << 32;
 	site->last = site->delta[UNPACK_STRIDE] = site->delta[UNPACK_DISTANCE] = 0;
 	site->next = site;
 	u->nr_sites++;

@@ -24,7 +24,9 @@ struct unpack_site {
 	uint64_t delta[2]; /* from its last address; from the previous address of any site */
 	struct unpack_site *next;
 	uint8_t size, is_write, tag, attr; /* in the order of struct mem_access */
-	uint32_t unused[5];
+	uint32_t more;                     /* size - 1, unsigned */
+	uint64_t key;                      /* MEM_KEY_OF(0), and MEM_KEY_WRITE if it writes */
+	uint64_t count;                    /* size, and from bit 32 on is_write */
 };
 
 struct unpack_name {
@@ -111,6 +113,12 @@ bool unpack_next(struct unpack *u, struct mem_record *out);
  * access, or a fault.
  */
 uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max);
+
+/*
+ * The same, reduced to lines: *@out has room for at least MEM_KEYS_MAX keys, and is overwritten
+ * except for that and its shift.  Fewer than @max are decoded if there is no room for more.
+ */
+uint32_t unpack_run_lines(struct unpack *u, struct mem_lines *out, uint32_t max);
 
 /* The time of the next symbol if it is a stamp.  Does not consume it. */
 bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns);

@@ -19,6 +19,7 @@
 
 #define NO_BLOCK UINT64_MAX
 #define RUN_MAX  4096u                /* accesses of a lane decoded at a time */
+#define KEYS_MAX 1024u                /* the same, of lines: they stay in a cache of the host */
 #define PACE_256 (UINT64_C(16) * 256) /* ns per access in 1/256, initial estimate */
 #define SPAN_MAX (UINT64_C(1) << 40)  /* ns: upper bound for a span from the file */
 
@@ -51,6 +52,7 @@ struct lane {
 
 	/* A run: accesses of one stamp, evenly spaced over `span` ns from `start` on. */
 	struct mem_access *run; /* RUN_MAX of them */
+	struct mem_lines lines; /* instead of them; key is NULL if they are not reduced to lines */
 	uint32_t run_at, run_nr;
 	uint64_t start, span;
 	uint64_t pace_256; /* recent ns per access in 1/256; 0: unknown */
@@ -361,7 +363,9 @@ static void lane_empty(struct lane *lane)
 	unpack_release(&lane->unpack);
 	free(lane->plain.data);
 	free(lane->run);
+	free(lane->lines.key);
 	lane->run = NULL;
+	lane->lines.key = NULL;
 	lane->plain = (struct walk_buffer){ 0 };
 	lane->loaded = false;
 }
@@ -490,6 +494,23 @@ static uint64_t run_time(const struct lane *lane, uint32_t i)
 	return lane->start + lane->span * i / lane->run_nr;
 }
 
+/* Buffers for the accesses of runs, or for their lines. */
+static bool lane_has_room(struct container *c, struct lane *lane)
+{
+	if (lane->run || lane->lines.key)
+		return true;
+	if (c->base.lines && c->base.skips_events && c->nr_lanes == 1 && !c->base.facts.ordered) {
+		lane->lines.key = aligned_alloc(64, KEYS_MAX * sizeof(*lane->lines.key));
+		lane->lines.room = KEYS_MAX;
+		lane->lines.shift = c->base.lines;
+	} else {
+		lane->run = calloc(RUN_MAX, sizeof(*lane->run));
+	}
+	if (!lane->run && !lane->lines.key)
+		err_set(&c->base.err, -ENOMEM, "no memory for '%s'", c->walk.path);
+	return lane->run || lane->lines.key;
+}
+
 /* Decode the lane's next run or record.  False: no more. */
 static bool lane_load(struct container *c, struct lane *lane)
 {
@@ -497,14 +518,13 @@ static bool lane_load(struct container *c, struct lane *lane)
 		enum unpack_step step = UNPACK_END;
 
 		lane->run_at = lane->run_nr = 0;
-		if (!lane->run)
-			lane->run = calloc(RUN_MAX, sizeof(*lane->run));
-		if (!lane->run) {
-			err_set(&c->base.err, -ENOMEM, "no memory for '%s'", c->walk.path);
+		if (!lane_has_room(c, lane)) {
 			lane_empty(lane);
 			return false;
 		}
-		if (lane->loaded)
+		if (lane->loaded && lane->lines.key)
+			lane->run_nr = unpack_run_lines(&lane->unpack, &lane->lines, RUN_MAX);
+		else if (lane->loaded)
 			lane->run_nr = unpack_run(&lane->unpack, lane->run, RUN_MAX);
 		if (lane->run_nr) {
 			begin_run(c, lane);
@@ -566,7 +586,10 @@ static bool container_run(struct mem_source *s, struct mem_run *out)
 		out->record = &lane->record;
 		return true;
 	}
-	out->access = lane->run + lane->run_at;
+	if (lane->lines.key)
+		out->lines = &lane->lines;
+	else
+		out->access = lane->run + lane->run_at;
 	out->nr = run_until_other(c, lane);
 	out->thread = lane->unpack.thread;
 	out->weight_256 = lane->unpack.weight_256;

@@ -204,6 +204,11 @@ void mem_reader_skip_events(struct mem_reader *r)
 	r->source->skips_events = true;
 }
 
+void mem_reader_want_lines(struct mem_reader *r, uint32_t shift)
+{
+	r->source->lines = shift;
+}
+
 int mem_reader_error(const struct mem_reader *r, struct err *err)
 {
 	if (r->source->err.code)

@@ -45,7 +45,8 @@ const struct mem_record *mem_reader_next(struct mem_reader *r);
 struct mem_run {
 	const struct mem_record *record; /* a record other than an access; NULL: a run */
 	const struct mem_access *access;
-	uint32_t nr;
+	const struct mem_lines *lines; /* instead of @access, see mem_reader_want_lines() */
+	uint32_t nr;                   /* accesses */
 	uint32_t thread;
 	uint32_t weight_256;
 	uint64_t order, time_ns; /* of the last stamp */
@@ -60,6 +61,12 @@ void mem_reader_keep_stamps(struct mem_reader *r);
  * longer.  The order of everything else does not change.  Call it before the first.
  */
 void mem_reader_skip_events(struct mem_reader *r);
+
+/*
+ * From now on, mem_reader_run() may reduce accesses to lines of 2^@shift bytes, at least 32; it
+ * does so if it also skips events and all accesses are of one thread.  Call it before the first.
+ */
+void mem_reader_want_lines(struct mem_reader *r, uint32_t shift);
 
 /* 0, or the error that ended reading. */
 int mem_reader_error(const struct mem_reader *r, struct err *err);
@@ -113,6 +120,7 @@ struct mem_source {
 	bool keeps_stamps; /* runs are in the order of records: all accesses of a stamp in sequence
 			    */
 	bool skips_events; /* runs may leave out coroutines, allocations and calls */
+	uint32_t lines;    /* runs may be reduced to lines of 2^lines bytes; 0: no */
 	uint64_t done, size, offset;
 };
 

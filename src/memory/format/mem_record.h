@@ -61,6 +61,24 @@ struct mem_access {
 	uint8_t tag, attr;
 };
 
+/*
+ * Accesses reduced to the lines that they touch: a word for each, its number + 1 from bit 4 on, and
+ * MEM_KEY_WRITE.
+ */
+#define MEM_KEY_OF(line) (((line) + 1) << 4)
+#define MEM_KEY_WRITE    UINT64_C(1)
+#define MEM_KEYS_MAX     9u /* of an access: 255 bytes in lines of 32 */
+
+struct mem_lines {
+	uint64_t *key;
+	uint32_t nr, room;
+	uint32_t shift; /* log2 of the line size, at least 5 */
+
+	/* Counts of the accesses; index of [2]: is_write. */
+	uint64_t accesses[2], lines[2], bytes;
+	uint64_t straddles, empty; /* of several lines; of no byte */
+};
+
 static inline bool mem_is_access(const struct mem_record *r)
 {
 	return r->kind <= MEM_WRITE;

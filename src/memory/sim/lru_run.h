@@ -59,6 +59,8 @@ struct lru_run {
 struct lru_path {
 	const char *name;
 	void (*run)(struct lru_run *x, const struct mem_access *access, size_t nr);
+	/* The same for the keys of accesses; the caller has set their counts. */
+	void (*run_keys)(struct lru_run *x, const uint64_t *key, size_t nr);
 	bool (*works)(void); /* on this host; NULL: on every host */
 };
 

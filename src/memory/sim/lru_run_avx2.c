@@ -59,5 +59,5 @@ static bool lru_has_avx2(void)
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
 }
 
-const struct lru_path lru_path_avx2 = { "avx2", lru_run_chunk, lru_has_avx2 };
+const struct lru_path lru_path_avx2 = { "avx2", lru_run_chunk, lru_run_key_chunk, lru_has_avx2 };
 #endif

@@ -88,6 +88,40 @@ static inline bool lru_avx512_use_16(uint64_t *set, uint64_t value, uint64_t *vi
 	return found;
 }
 
+/* ---- eight keys at a time ---------------------------------------------------- */
+
+#define LRU_FILTER lru_avx512_filter
+
+/* Keys that equal those before; or they read, and those before write, the same line. */
+static inline __mmask8 lru_avx512_same(lru_vector before, lru_vector key)
+{
+	return _mm512_cmple_epu64_mask(_mm512_sub_epi64(before, key), _mm512_set1_epi64(1));
+}
+
+static inline uint32_t lru_avx512_filter(const uint64_t *key, uint32_t nr, uint64_t sets,
+					 uint64_t *out)
+{
+	lru_vector v, last = _mm512_setzero_si512(), before, second;
+	lru_vector set = _mm512_set1_epi64((long long)sets);
+	uint32_t i, lanes, kept = 0;
+	__mmask8 repeats;
+
+	for (i = 0; i < nr; i += LRU_LANES) {
+		v = lru_avx512_load(key + i, nr - i < LRU_LANES ? nr - i : LRU_LANES);
+		lanes = nr - i < LRU_LANES ? (1u << (nr - i)) - 1 : 0xff;
+		before = _mm512_alignr_epi64(v, last, 7);
+		second = _mm512_alignr_epi64(v, last, 6);
+		repeats = lru_avx512_same(before, v) |
+			  (lru_avx512_same(second, v) &
+			   _mm512_test_epi64_mask(_mm512_xor_si512(before, v), set));
+		lanes &= ~(uint32_t)repeats;
+		_mm512_storeu_si512(out + kept, _mm512_maskz_compress_epi64((__mmask8)lanes, v));
+		kept += (uint32_t)__builtin_popcount(lanes);
+		last = v;
+	}
+	return kept;
+}
+
 #include "memory/sim/lru_run_code.h"
 
 static bool lru_has_avx512(void)
@@ -95,5 +129,6 @@ static bool lru_has_avx512(void)
 	return __builtin_cpu_supports("avx512f");
 }
 
-const struct lru_path lru_path_avx512 = { "avx512", lru_run_chunk, lru_has_avx512 };
+const struct lru_path lru_path_avx512 = { "avx512", lru_run_chunk, lru_run_key_chunk,
+					  lru_has_avx512 };
 #endif

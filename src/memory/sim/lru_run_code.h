@@ -14,12 +14,17 @@
  *	                             one; the last slot of @before becomes the first
  * for LRU_LANES > 1; and, if it can do better for sets of that many ways,
  *	LRU_USE_8(set, value, victim), LRU_USE_16(set, value, victim)
+ * and, if it can do so for several keys at a time,
+ *	LRU_FILTER(key, nr, sets, out)  see lru_run_first_keys(); returns how many keys remain.
+ *	                             @sets: bits of a key, at least one differs if the sets do;
+ *	                             0: unknown.  @out has room for LRU_FILTER_MORE more
  */
 #include "memory/sim/lru_run.h"
 
-#define LRU_AHEAD    12 /* requests: distance at which a set is prefetched */
-#define LRU_NEVER(x) __builtin_expect(!!(x), 0)
-#define LRU_INLINE   static inline __attribute__((always_inline))
+#define LRU_AHEAD       12 /* requests: distance at which a set is prefetched */
+#define LRU_FILTER_MORE 8u
+#define LRU_NEVER(x)    __builtin_expect(!!(x), 0)
+#define LRU_INLINE      static inline __attribute__((always_inline))
 
 /* ---- one set --------------------------------------------------------------- */
 
@@ -323,18 +328,23 @@ static void lru_use_lines(struct lru_run *x, struct lru_first *f, const struct m
 	}
 }
 
+/* A copy in local variables: the compiler knows that nothing changes it. */
+LRU_INLINE struct cache lru_local_cache(const struct cache *c)
+{
+	return (struct cache){ .slots = c->slots,
+			       .mask = c->mask,
+			       .nr_sets = c->nr_sets,
+			       .ways = c->ways,
+			       .shift = c->shift,
+			       .power_of_two = c->power_of_two };
+}
+
 /* Accesses of one line each, from @from on.  Returns the first that is not so, or @nr. */
 LRU_INLINE size_t lru_run_part(struct lru_run *x, struct lru_first *first,
 			       const struct mem_access *access, size_t from, size_t nr,
 			       const uint32_t ways, const bool notes)
 {
-	/* Local: the compiler knows that nothing changes it. */
-	struct cache cache = { .slots = first->cache->slots,
-			       .mask = first->cache->mask,
-			       .nr_sets = first->cache->nr_sets,
-			       .ways = first->cache->ways,
-			       .shift = first->cache->shift,
-			       .power_of_two = first->cache->power_of_two };
+	struct cache cache = lru_local_cache(first->cache);
 	struct lru_first f = { &cache, first->asked };
 	uint64_t bytes = 0, writes = 0;
 	size_t i;
@@ -385,5 +395,46 @@ static void lru_run_chunk(struct lru_run *x, const struct mem_access *access, si
 		lru_run_first(x, access, nr, 8, false);
 	else
 		lru_run_first(x, access, nr, 0, x->notes);
+	lru_run_levels(x);
+}
+
+/* ---- keys -------------------------------------------------------------------- */
+
+_Static_assert(MEM_KEY_OF(5) == SLOT_OF(5) && MEM_KEY_WRITE == USE_WRITE, "keys are slots");
+
+/*
+ * Keys that may change the first level.  Left out is one whose line is known to be in front of its
+ * set, and dirty if the access writes: the key before is the same; or the one before that is, and
+ * the one in between is of another set.  With notes, a use counts unless it repeats the last one.
+ */
+LRU_INLINE void lru_run_first_keys(struct lru_run *x, const uint64_t *key, uint32_t nr,
+				   const uint32_t ways, const bool notes)
+{
+	struct lru_first f = { x->path[0], { x->requests[1], 0 } };
+	struct cache cache = lru_local_cache(x->path[0]);
+	uint32_t i;
+#ifdef LRU_FILTER
+	_Alignas(64) uint64_t list[LRU_CHUNK + LRU_FILTER_MORE];
+
+	nr = LRU_FILTER(key, nr, !notes && cache.power_of_two ? cache.mask << 4 : 0, list);
+	key = list;
+#endif
+
+	f.cache = &cache;
+	for (i = 0; i < nr; i++)
+		lru_use_line(x, &f, SLOT_LINE(key[i]), key[i] & USE_WRITE, 0, ways, notes);
+	lru_end_asking(x, 0, &f.asked);
+}
+
+static void lru_run_key_chunk(struct lru_run *x, const uint64_t *key, size_t nr)
+{
+	const struct cache *c = x->path[0];
+
+	if (c->ways == 8 && c->power_of_two && x->notes)
+		lru_run_first_keys(x, key, (uint32_t)nr, 8, true);
+	else if (c->ways == 8 && c->power_of_two)
+		lru_run_first_keys(x, key, (uint32_t)nr, 8, false);
+	else
+		lru_run_first_keys(x, key, (uint32_t)nr, 0, x->notes);
 	lru_run_levels(x);
 }

@@ -49,5 +49,5 @@ static inline lru_vector lru_neon_shift(lru_vector v, lru_vector before, uint32_
 
 #include "memory/sim/lru_run_code.h"
 
-const struct lru_path lru_path_neon = { "neon", lru_run_chunk, NULL };
+const struct lru_path lru_path_neon = { "neon", lru_run_chunk, lru_run_key_chunk, NULL };
 #endif

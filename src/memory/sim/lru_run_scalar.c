@@ -6,7 +6,7 @@
 #define LRU_TAILS 0
 #include "memory/sim/lru_run_code.h"
 
-const struct lru_path lru_path_scalar = { "scalar", lru_run_chunk, NULL };
+const struct lru_path lru_path_scalar = { "scalar", lru_run_chunk, lru_run_key_chunk, NULL };
 
 /* The best path first; NULL at the end. */
 static const struct lru_path *const lru_paths[] = {

@@ -219,6 +219,8 @@ static int replay_replay_accesses(struct replaying *g, const struct mem_run *run
 	if (p->select)
 		return run_slowly(g, run);
 	p->accesses += run->nr;
+	if (run->lines)
+		return sim_run_lines(g->s, run->thread, run->lines);
 	return sim_run(g->s, run->thread, run->access, run->nr);
 }
 
@@ -266,6 +268,8 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 
 	if (!p->each)
 		mem_reader_skip_events(r);
+	if (!p->each && !p->select && sim_takes_lines(s))
+		mem_reader_want_lines(r, (uint32_t)__builtin_ctz(sim_config_of(s)->level[0].line));
 	if (replay_wants_thread(p))
 		sim_start_class_thread(s);
 	progress_start(&progress, "simulating", mem_reader_size(r));

@@ -15,11 +15,14 @@
 #include "memory/sim/classes.h"
 #include "memory/sim/machine.h"
 
-static bool is_simple(const struct sim *s, const struct cache *first)
+/* True if the machine is simple as long as it has one core. */
+bool sim_takes_lines(const struct sim *s)
 {
+	const struct sim_level_config *first = &s->config.level[0];
 	uint32_t k;
 
-	if (s->directory || s->config.nr_tlbs || first->is_pool || first->policy != SIM_LRU)
+	if (s->config.nr_tlbs || first->policy != SIM_LRU ||
+	    (first->ways ? first->ways : first->size / first->line) > CACHE_WAYS_MAX)
 		return false;
 	for (k = 0; k < s->nr_levels; k++) {
 		const struct sim_level_config *c = &s->config.level[k];
@@ -29,6 +32,11 @@ static bool is_simple(const struct sim *s, const struct cache *first)
 			return false;
 	}
 	return true;
+}
+
+static bool is_simple(const struct sim *s)
+{
+	return !s->directory && sim_takes_lines(s);
 }
 
 int sim_choose_path(struct sim *s, const char *name)
@@ -114,7 +122,14 @@ static int run_start(struct sim *s, bool notes)
 	return 0;
 }
 
-static void run_chunk(struct sim *s, struct thread *t, const struct mem_access *access, size_t nr,
+/* Accesses, or the keys of their lines. */
+struct run_input {
+	const struct mem_access *access; /* NULL: keys */
+	const uint64_t *key;
+	size_t nr; /* LRU_CHUNK at most */
+};
+
+static void run_chunk(struct sim *s, struct thread *t, const struct run_input *in,
 		      struct lru_run *x)
 {
 	uint32_t k;
@@ -124,12 +139,15 @@ static void run_chunk(struct sim *s, struct thread *t, const struct mem_access *
 		x->path[k] = t->core->path[k];
 		x->requests[k + 1] = s->requests[k + 1];
 	}
-	s->path->run(x, access, nr);
+	if (in->access)
+		s->path->run(x, in->access, in->nr);
+	else
+		s->path->run_keys(x, in->key, in->nr);
 	run_add_counts(s, t, x);
 }
 
 /* Simulate a chunk; *@x has the noted uses afterwards, with classes. */
-static int run_simple(struct sim *s, struct thread *t, const struct mem_access *access, size_t nr,
+static int run_simple(struct sim *s, struct thread *t, const struct run_input *in,
 		      struct lru_run *x)
 {
 	int ret = run_start(s, x->notes);
@@ -139,7 +157,7 @@ static int run_simple(struct sim *s, struct thread *t, const struct mem_access *
 		return s->failed = ret;
 	for (k = 0; k < s->nr_levels; k++)
 		x->uses[k] = s->uses[k];
-	run_chunk(s, t, access, nr, x);
+	run_chunk(s, t, in, x);
 	for (k = 0; ret == 0 && !s->config.no_classes && k < s->nr_levels; k++)
 		ret = classes_of_uses(x->path[k], x->uses[k], x->nr_uses[k], s->weight,
 				      t->level[k].by_class);
@@ -147,20 +165,54 @@ static int run_simple(struct sim *s, struct thread *t, const struct mem_access *
 }
 
 /* The same, with the classes found by a thread of their own. */
-static int run_beside_classes(struct sim *s, struct thread *t, const struct mem_access *access,
-			      size_t nr)
+static int run_beside_classes(struct sim *s, struct thread *t, const struct run_input *in,
+			      struct lru_run *x)
 {
 	struct class_batch *b = class_thread_batch(s->class_thread, t, s->weight);
-	struct lru_run x = { .notes = true };
 
 	if (!b || run_start(s, false) < 0)
 		return s->failed = -ENOMEM;
 	memcpy(b->path, t->core->path, sizeof(b->path));
-	memcpy(x.uses, b->uses, sizeof(x.uses));
-	memcpy(x.nr_uses, b->nr_uses, sizeof(x.nr_uses));
-	run_chunk(s, t, access, nr, &x);
-	memcpy(b->nr_uses, x.nr_uses, sizeof(x.nr_uses));
+	memcpy(x->uses, b->uses, sizeof(x->uses));
+	memcpy(x->nr_uses, b->nr_uses, sizeof(x->nr_uses));
+	run_chunk(s, t, in, x);
+	memcpy(b->nr_uses, x->nr_uses, sizeof(x->nr_uses));
 	return 0;
+}
+
+static int run_input(struct sim *s, struct thread *t, const struct run_input *in, struct lru_run *x)
+{
+	x->notes = !s->config.no_classes;
+	return s->class_thread ? run_beside_classes(s, t, in, x) : run_simple(s, t, in, x);
+}
+
+int sim_run_lines(struct sim *s, uint32_t thread, const struct mem_lines *lines)
+{
+	struct thread *t = sim_thread_of(s, thread);
+	struct lru_run x = { .bytes = lines->bytes,
+			     .straddles = lines->straddles,
+			     .empty = lines->empty };
+	uint32_t i;
+	int ret = 0;
+
+	if (!t)
+		s->failed = -ENOMEM;
+	else if (!is_simple(s) || lines->shift != s->line_shift[0])
+		s->failed = -EINVAL;
+	if (s->failed)
+		return s->failed;
+	memcpy(x.accesses, lines->accesses, sizeof(x.accesses));
+	memcpy(x.lines, lines->lines, sizeof(x.lines));
+	for (i = 0; ret == 0 && (i == 0 || i < lines->nr); i += LRU_CHUNK) {
+		struct run_input in = {
+			.key = lines->key + i,
+			.nr = lines->nr - i < LRU_CHUNK ? lines->nr - i : LRU_CHUNK,
+		};
+
+		ret = run_input(s, t, &in, &x);
+		x = (struct lru_run){ 0 };
+	}
+	return ret;
 }
 
 int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr)
@@ -173,13 +225,15 @@ int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, siz
 		s->failed = -ENOMEM;
 	if (s->failed)
 		return s->failed;
-	if (is_simple(s, t->core->path[0])) {
+	if (is_simple(s)) {
 		for (i = 0; ret == 0 && i < nr; i += LRU_CHUNK) {
-			struct lru_run x = { .notes = !s->config.no_classes };
-			size_t some = nr - i < LRU_CHUNK ? nr - i : LRU_CHUNK;
+			struct run_input in = {
+				.access = access + i,
+				.nr = nr - i < LRU_CHUNK ? nr - i : LRU_CHUNK,
+			};
+			struct lru_run x = { 0 };
 
-			ret = s->class_thread ? run_beside_classes(s, t, access + i, some)
-					      : run_simple(s, t, access + i, some, &x);
+			ret = run_input(s, t, &in, &x);
 		}
 		return ret;
 	}
@@ -294,10 +348,10 @@ int sim_run_missed(struct sim *s, uint32_t thread, const struct mem_access *acce
 		s->failed = -ENOMEM;
 	if (sim_settle(s) < 0)
 		return s->failed;
-	if (!is_simple(s, t->core->path[0]))
+	if (!is_simple(s))
 		return run_generally(s, t, access, nr, list, nr_list);
 	x.missed = s->missed;
-	ret = run_simple(s, t, access, nr, &x);
+	ret = run_simple(s, t, &(struct run_input){ .access = access, .nr = nr }, &x);
 	if (ret == 0)
 		run_tell(s, &x, access, list, nr_list);
 	return ret;

@@ -163,6 +163,13 @@ int sim_access(struct sim *s, uint32_t thread, uint64_t address, uint32_t size, 
 int sim_run(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr);
 
 /*
+ * The same for accesses that are reduced to lines of the first level.  Only for machines that
+ * sim_takes_lines() accepts, and only if no other thread runs on another core; else -EINVAL.
+ */
+bool sim_takes_lines(const struct sim *s);
+int sim_run_lines(struct sim *s, uint32_t thread, const struct mem_lines *lines);
+
+/*
  * From now on, sim_run() leaves the classes of misses to a second thread, if the machine is simple
  * and a thread can be started.  Results are the same; they can be read after the end.  Returns 0
  * or -ENOMEM.

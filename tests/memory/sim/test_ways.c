@@ -6,6 +6,8 @@
  *
  * usage: test_ways [MACHINES]
  */
+#include <errno.h>
+
 #include "check.h"
 #include "memory/sim/config.h"
 #include "memory/sim/replay.h"
@@ -363,6 +365,106 @@ static void threads_of_the_same_time_take_turns(void)
 	unlink(path);
 }
 
+/* ---- accesses that are reduced to lines ------------------------------------------ */
+
+/* One thread: jumps, loops of one to three sites, of which some cross the end of a line. */
+static void write_loops(const char *path, uint64_t *state)
+{
+	static const uint8_t sizes[] = { 1, 4, 8, 8, 16, 64, 200, 0 };
+	struct cfile f;
+	uint32_t i, k, site;
+
+	traces_begin(&f, path, 1, 0);
+	cray_pack_init(&packs[0]);
+	cray_pack_begin(&packs[0], 0, 0, 5000);
+	for (i = 0; i < 300; i++) {
+		uint64_t r = traces_random(state), at = r % 60000, step = 4 * (r >> 20 & 7);
+		uint32_t period = 1 + (uint32_t)(r >> 16) % 3, nr = (r >> 24) % 5 ? 3 : 150;
+
+		for (k = 0; k < nr * period; k++) {
+			site = k % period + (uint32_t)(r >> 32) % 40;
+			cray_pack_access(&packs[0], 0x400000 + site,
+					 at + k / period * step + 4096 * (k % period),
+					 CRAY_HOW(site % 3 == 0, sizes[site % sizeof(sizes)], 0));
+		}
+	}
+	cfile_block(&f, &packs[0]);
+	traces_end(&f);
+}
+
+/* Simulate the trace; returns how many runs were reduced to lines. */
+static uint32_t run_trace(const char *path, struct sim *s, bool reduced)
+{
+	struct err err = { 0 };
+	struct mem_reader *r = mem_reader_open(path, &err);
+	struct mem_run run;
+	uint32_t nr = 0;
+
+	CHECK(r);
+	mem_reader_skip_events(r);
+	if (reduced)
+		mem_reader_want_lines(r, (uint32_t)__builtin_ctz(sim_config_of(s)->level[0].line));
+	while (mem_reader_run(r, &run)) {
+		CHECK(!run.record);
+		nr += run.lines != NULL;
+		CHECK_EQ(run.lines ? sim_run_lines(s, run.thread, run.lines)
+				   : sim_run(s, run.thread, run.access, run.nr),
+			 0);
+	}
+	CHECK_EQ(mem_reader_faults(r)->nr, 0);
+	mem_reader_close(r);
+	return nr;
+}
+
+static void lines_give_the_same_as_accesses(void)
+{
+	char path[] = "/tmp/corotracer-test-XXXXXX";
+	struct sim *all, *lines[PATHS];
+	uint64_t state = 17;
+	struct sim_config c;
+	size_t nr, j;
+	unsigned i;
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	close(fd);
+	for (i = 0; i < nr_machines; i++) {
+		make_machine(&state, &c);
+		all = new_sim(&c);
+		if (sim_takes_lines(all)) {
+			write_loops(path, &state);
+			CHECK_EQ(run_trace(path, all, false), 0);
+			nr = new_sims(&c, lines);
+			for (j = 0; j < nr; j++) {
+				CHECK(run_trace(path, lines[j], true) > 0);
+				same(lines[j], all);
+				sim_free(lines[j]);
+			}
+		}
+		sim_free(all);
+	}
+	unlink(path);
+}
+
+/* Lines of another size, and of a machine that is not simple, are refused. */
+static void other_lines_are_refused(void)
+{
+	struct mem_lines lines = { .shift = 7 };
+	struct sim_config c;
+	struct sim *s;
+
+	sim_config_default(&c);
+	s = new_sim(&c);
+	CHECK_EQ(sim_run_lines(s, 0, &lines), -EINVAL);
+	sim_free(s);
+	c.level[1].prefetch = SIM_PREFETCH_MISS;
+	lines.shift = 6;
+	s = new_sim(&c);
+	CHECK(!sim_takes_lines(s));
+	CHECK_EQ(sim_run_lines(s, 0, &lines), -EINVAL);
+	sim_free(s);
+}
+
 /* ---- bounds ---------------------------------------------------------------------- */
 
 static void followed_lines_are_bounded_and_that_is_told(void)
@@ -435,6 +537,8 @@ int main(int argc, char **argv)
 	RUN(all_ways_come_to_the_same);
 	RUN(outcomes_of_runs_are_those_of_accesses);
 	RUN(threads_of_the_same_time_take_turns);
+	RUN(lines_give_the_same_as_accesses);
+	RUN(other_lines_are_refused);
 	RUN(followed_lines_are_bounded_and_that_is_told);
 	RUN(any_number_of_threads_is_taken);
 	RUN(weights_count);
