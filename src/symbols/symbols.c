@@ -188,6 +188,13 @@ static bool symbols_symbols_find(struct symbols *s, uint32_t pid, uint64_t addr,
 	return true;
 }
 
+const char *symbols_module_path(const struct symbols *s, uint32_t pid, uint64_t addr)
+{
+	const struct file *f = file_of(s, pid, addr);
+
+	return f ? f->m.module.path : NULL;
+}
+
 bool symbols_has(const struct symbols *s, uint32_t pid, uint64_t addr)
 {
 	return file_of(s, pid, addr) != NULL;

@@ -41,6 +41,9 @@ bool symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol 
  */
 bool symbols_find_resume(struct symbols *s, uint32_t pid, uint64_t addr, struct symbol *out);
 
+/* The path of the module at @addr, without a look at its file; NULL: there is none. */
+const char *symbols_module_path(const struct symbols *s, uint32_t pid, uint64_t addr);
+
 /* True if @addr is in a module of the trace. */
 bool symbols_has(const struct symbols *s, uint32_t pid, uint64_t addr);
 

@@ -59,6 +59,23 @@ static bool allocations_is_wrapper(const struct symbol *s)
 	return false;
 }
 
+/*
+ * The symbol of a return address.  Library functions are passed over: their names are not needed,
+ * and to read the debug information of the C library takes longer than that of most programs.
+ */
+static void allocations_symbol(struct blame *b, uint64_t pc, bool with_libraries,
+			       struct symbol *out)
+{
+	/* The recorded address is that after the call. */
+	const char *module = pc ? symbols_module_path(b->symbols, 0, pc - 1) : NULL;
+
+	memset(out, 0, sizeof(*out));
+	if (module && !with_libraries && allocations_is_library(module))
+		out->module = module;
+	else if (module && !symbols_find(b->symbols, 0, pc - 1, out))
+		memset(out, 0, sizeof(*out));
+}
+
 /* The functions of a site, innermost first; a function that follows itself is one. */
 static size_t allocations_frames(struct blame *b, const struct heap_site *site, struct symbol *out,
 				 uint64_t *pcs)
@@ -71,10 +88,7 @@ static size_t allocations_frames(struct blame *b, const struct heap_site *site, 
 		uint64_t pc = i ? frames[i - 1] : site->pc;
 		struct symbol *s = &out[nr];
 
-		memset(s, 0, sizeof(*s));
-		/* The recorded address is that after the call. */
-		if (pc && !symbols_find(b->symbols, 0, pc - 1, s))
-			memset(s, 0, sizeof(*s));
+		allocations_symbol(b, pc, false, s);
 		if (nr && s->function && out[nr - 1].function &&
 		    !strcmp(s->function, out[nr - 1].function))
 			continue;
@@ -114,6 +128,8 @@ static void allocations_resolve(struct blame *b, const struct heap_site *site,
 	if (i == nr) /* the outermost one of the program */
 		for (i = nr - 1; i > 0 && allocations_is_library(frames[i].module); i--)
 			;
+	if (allocations_is_library(frames[i].module))
+		allocations_symbol(b, pcs[i], true, &frames[i]);
 	*out = (struct blame_allocation){ .pc = pcs[i],
 					  .function = frames[i].function,
 					  .file = frames[i].file,

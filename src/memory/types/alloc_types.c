@@ -77,12 +77,16 @@ static uint32_t alloc_search(struct types *t, Dwarf_Die *parent, uint64_t addr, 
 
 uint32_t alloc_types_at(struct types *t, uint64_t pc)
 {
-	struct types_module *m = pc ? types_ready_module(t, pc - 1) : NULL;
+	struct types_module *m;
 	const struct types_function *f;
 	Dwarf_Addr bias = 0;
 	Dwarf_Die die;
 	uint32_t found;
 
+	/* The C library has no containers, and its debug information takes long to read. */
+	if (!pc || types_is_c_library(t, pc - 1))
+		return 0;
+	m = types_ready_module(t, pc - 1);
 	if (!m || !dwfl_module_getdwarf(m->file.dwfl_module, &bias))
 		return 0;
 	f = types_function_at(m, pc - 1 - bias);

@@ -268,7 +268,7 @@ static uint64_t block_distance(const struct types *t, const struct access_type *
 static int block_vote_of(struct block_types *b, uint64_t address, uint64_t pc, uint32_t bytes,
 			 bool is_write)
 {
-	struct access_type *found = access_types_find(b->accesses, pc, is_write);
+	struct access_type *found;
 	struct heap_block block;
 	struct block_vote vote;
 	uint64_t size, at;
@@ -276,6 +276,7 @@ static int block_vote_of(struct block_types *b, uint64_t address, uint64_t pc, u
 
 	if (!heap_blocks_find(&b->live, address, pc, &block))
 		return 0;
+	found = access_types_find(b->accesses, pc, is_write);
 	group = block_group_of(b, &block);
 	if (group <= 0)
 		return (int)group;

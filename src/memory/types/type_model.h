@@ -39,6 +39,7 @@ struct types_module {
 	struct module_file file;
 	bool indexed;
 	bool no_debug;              /* the file has no DWARF */
+	bool is_c_library, asked_c; /* for types_is_c_library() */
 	struct variable *variables; /* sorted by address */
 	size_t nr_variables, room;
 	struct types_function *functions; /* sorted by start */
@@ -83,6 +84,9 @@ void types_say(struct types *t, const char *fmt, ...) __attribute__((format(prin
 
 /* The module at @address, with its file read; NULL if there is none. */
 struct types_module *types_ready_module(struct types *t, uint64_t address);
+
+/* True if the C library is at @address.  Its debug information is not read. */
+bool types_is_c_library(struct types *t, uint64_t address);
 
 /* The function whose code contains @addr, an address in the file; NULL if there is none. */
 struct types_function *types_function_at(const struct types_module *m, uint64_t addr);

@@ -173,6 +173,46 @@ bool types_is_ready(struct types *t, struct types_module *m)
 	return m->file.state == MODULE_READY;
 }
 
+/* True if the file exports the start of every program, which only a C library does. */
+static bool types_exports_start(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+	GElf_Sym sym;
+
+	while (elf && (section = elf_nextscn(elf, section))) {
+		Elf_Data *data;
+		int i;
+
+		if (!gelf_getshdr(section, &head) || head.sh_type != SHT_DYNSYM)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (i = 0; data && gelf_getsym(data, i, &sym); i++) {
+			const char *name = elf_strptr(elf, head.sh_link, sym.st_name);
+
+			if (name && sym.st_shndx != SHN_UNDEF && !strcmp(name, "__libc_start_main"))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool types_is_c_library(struct types *t, uint64_t address)
+{
+	struct types_module *m = module_at(t, address);
+	GElf_Addr bias;
+
+	if (!m)
+		return false;
+	if (!m->asked_c) {
+		m->asked_c = true;
+		m->is_c_library = module_file_ready(&m->file) &&
+				  types_exports_start(
+					  dwfl_module_getelf(m->file.dwfl_module, &bias));
+	}
+	return m->is_c_library;
+}
+
 /* ---- names --------------------------------------------------------------- */
 
 static uint32_t build_entry(struct types *t, const struct u64map *map, const char *name)
