@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define FIRST_LINES 1024u
 #define NO_SLOT     UINT32_MAX
@@ -188,23 +191,76 @@ static void move_to_front(struct reuse_lines *l, uint32_t index)
 	order_change(l, l->now++, 1);
 }
 
+/* ---- the list of lines used last -------------------------------------------- */
+
 /* Give all lines of the list a slot. */
 static void lines_empty_top(struct reuse_lines *l)
 {
-	while (l->nr_top)
-		move_to_front(l, l->top_index[--l->nr_top]);
+	while (l->nr_top) {
+		move_to_front(l, l->top[--l->nr_top]);
+		l->top[l->nr_top] = NO_SLOT;
+	}
 }
 
-/* Move place @from of the list to its front, for @number. */
-static void lines_to_top(struct reuse_lines *l, uint32_t from, uint64_t number, uint32_t index)
+#ifdef __SSE2__
+_Static_assert(LINES_TOP == 16, "four vectors");
+
+/* Where @index is in the list, without a branch; it is there. */
+static uint32_t lines_top_find(const struct reuse_lines *l, uint32_t index)
 {
-	for (; from > 0; from--) {
-		l->top[from] = l->top[from - 1];
-		l->top_index[from] = l->top_index[from - 1];
-	}
-	l->top[0] = number;
-	l->top_index[0] = index;
+	const __m128i *top = (const __m128i *)l->top, wanted = _mm_set1_epi32((int)index);
+	__m128i low = _mm_packs_epi32(_mm_cmpeq_epi32(top[0], wanted),
+				      _mm_cmpeq_epi32(top[1], wanted));
+	__m128i high = _mm_packs_epi32(_mm_cmpeq_epi32(top[2], wanted),
+				       _mm_cmpeq_epi32(top[3], wanted));
+	unsigned found = (unsigned)_mm_movemask_epi8(_mm_packs_epi16(low, high));
+
+	return (uint32_t)__builtin_ctz(found | 1u << (LINES_TOP - 1));
 }
+
+/* Four places of the list: those up to @from become those before them, the first one @before. */
+static __m128i lines_top_shift(__m128i places, __m128i before, __m128i numbers, __m128i from)
+{
+	__m128i moved = _mm_or_si128(_mm_slli_si128(places, 4), _mm_srli_si128(before, 12));
+	__m128i stays = _mm_cmpgt_epi32(numbers, from);
+
+	return _mm_or_si128(_mm_and_si128(stays, places), _mm_andnot_si128(stays, moved));
+}
+
+/* Move the list up to place @from by one place, and begin it with @index. */
+static void lines_top_move(struct reuse_lines *l, uint32_t from, uint32_t index)
+{
+	__m128i *top = (__m128i *)l->top, last = _mm_set1_epi32((int)from);
+	__m128i numbers = _mm_set_epi32(3, 2, 1, 0), before = _mm_set1_epi32((int)index);
+	uint32_t i;
+
+	for (i = 0; i < LINES_TOP / 4; i++) {
+		__m128i places = top[i];
+
+		top[i] = lines_top_shift(places, before, numbers, last);
+		before = places;
+		numbers = _mm_add_epi32(numbers, _mm_set1_epi32(4));
+	}
+}
+#else
+static uint32_t lines_top_find(const struct reuse_lines *l, uint32_t index)
+{
+	uint32_t i;
+
+	for (i = 0; i < LINES_TOP - 1 && l->top[i] != index; i++)
+		;
+	return i;
+}
+
+static void lines_top_move(struct reuse_lines *l, uint32_t from, uint32_t index)
+{
+	for (; from > 0; from--)
+		l->top[from] = l->top[from - 1];
+	l->top[0] = index;
+}
+#endif
+
+/* ---- the sample ---------------------------------------------------------------- */
 
 /* Too many lines: halve the sample. */
 static void lines_thin_out(struct reuse_lines *l)
@@ -243,6 +299,7 @@ int lines_init(struct reuse_lines *l, uint32_t max)
 	for (l->max = 64; l->max < (max ? max : LINES_MAX);)
 		l->max *= 2;
 	l->one_in = 1;
+	memset(l->top, 0xff, sizeof(l->top));
 	l->recent = calloc(LINES_RECENT, sizeof(*l->recent));
 	if (!l->recent)
 		return -ENOMEM;
@@ -307,55 +364,58 @@ static void lines_count(struct reuse_lines *l, struct reuse_line *line, bool wri
 	}
 }
 
-/* A line that is not in the list.  0 with the line, or NULL if it is not followed; -ENOMEM. */
+/*
+ * Use the line *@out, which is not in the list; NULL: a new one.  0 with the line, or NULL if it is
+ * not followed; -ENOMEM.
+ */
 static int lines_use_other(struct reuse_lines *l, uint64_t number, struct reuse_line **out)
 {
-	struct reuse_line *line = lines_find(l, number);
-	uint32_t index;
+	struct reuse_line *line = *out;
 
-	*out = NULL;
 	if (line) {
 		uint64_t behind = l->nr_top + order_behind(l, line->slot);
 
 		l->reuse[lines_bucket(behind * l->one_in)] += l->one_in;
 		order_change(l, line->slot, ~0u);
 		line->slot = NO_SLOT;
-	} else if (first_use(l, number, &line) < 0) {
+	} else if (first_use(l, number, out) < 0) {
 		return -ENOMEM;
 	}
-	if (!line)
+	if (!*out)
 		return 0;
-	index = (uint32_t)(line - l->lines);
 	if (l->nr_top == LINES_TOP)
-		move_to_front(l, l->top_index[LINES_TOP - 1]);
+		move_to_front(l, l->top[LINES_TOP - 1]);
 	else
 		l->nr_top++;
-	lines_to_top(l, l->nr_top - 1, number, index);
-	*out = line;
+	lines_top_move(l, l->nr_top - 1, (uint32_t)(*out - l->lines));
 	return 0;
 }
 
 int lines_use(struct reuse_lines *l, uint64_t number, bool write, uint32_t thread, uint32_t type)
 {
 	struct reuse_line *line;
-	uint32_t i;
+	uint32_t at;
 
 	l->uses++;
-	for (i = 0; i < l->nr_top && l->top[i] != number; i++)
-		;
-	if (i < l->nr_top) {
-		line = &l->lines[l->top_index[i]];
-		l->reuse[lines_bucket(i * l->one_in)] += l->one_in;
-		if (i)
-			lines_to_top(l, i, number, l->top_index[i]);
-	} else {
-		if (l->one_in > 1 && !is_sampled(l, number))
-			return 0;
-		if (lines_use_other(l, number, &line) < 0)
-			return -ENOMEM;
+	if (l->nr_top && l->last == number) {
+		l->reuse[0] += l->one_in;
+		lines_count(l, &l->lines[l->top[0]], write, thread, type);
+		return 0;
 	}
-	if (line)
-		lines_count(l, line, write, thread, type);
+	if (l->one_in > 1 && !is_sampled(l, number))
+		return 0;
+	line = lines_find(l, number);
+	if (line && line->slot == NO_SLOT) { /* it is in the list */
+		at = lines_top_find(l, (uint32_t)(line - l->lines));
+		l->reuse[lines_bucket(at * l->one_in)] += l->one_in;
+		lines_top_move(l, at, (uint32_t)(line - l->lines));
+	} else if (lines_use_other(l, number, &line) < 0) {
+		return -ENOMEM;
+	}
+	if (!line)
+		return 0;
+	l->last = number;
+	lines_count(l, line, write, thread, type);
 	return 0;
 }
 

@@ -46,8 +46,9 @@ struct reuse_lines {
 	uint32_t nr_slots, now;
 	uint64_t seed;
 	uint64_t one_in;
-	uint64_t top[LINES_TOP]; /* the lines used last, the last one first */
-	uint32_t top_index[LINES_TOP];
+	uint64_t last; /* line of top[0], if nr_top > 0 */
+	/* Indices of the lines used last, the last one first; ~0: free. */
+	_Alignas(16) uint32_t top[LINES_TOP];
 	uint32_t nr_top;
 	uint32_t *recent; /* by line modulo LINES_RECENT: index of a line, a guess */
 

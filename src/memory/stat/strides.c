@@ -17,7 +17,7 @@ static int64_t strides_find_site(struct strides *s, uint64_t key, bool *is_new)
 	uint64_t *at, known;
 
 	if (u64map_get(&s->sites, key, &known)) {
-		s->recent[strides_slot(key)] = (struct strides_recent){ key, (uint32_t)known };
+		s->recent[strides_slot(key)] = (uint32_t)known;
 		return (int64_t)known - 1;
 	}
 	if (s->nr_sites == STRIDES_SITES)
@@ -87,15 +87,21 @@ static int strides_count(struct strides *s, struct strides_site *site, int64_t s
 	return ret;
 }
 
-static int strides_walk(struct strides *s, struct strides_site *site, const struct mem_access *a)
+/* Sums of a run. */
+struct strides_run_sums {
+	uint64_t all, same, zero, next;
+};
+
+static inline int strides_walk(struct strides *s, struct strides_site *site,
+			       const struct mem_access *a, struct strides_run_sums *sums)
 {
 	int64_t stride = (int64_t)(a->address - site->last);
 	bool is_same = site->walks && stride == site->stride;
 
-	s->all++;
-	s->same += is_same;
-	s->zero += stride == 0;
-	s->next += stride == a->size && stride != 0;
+	sums->all++;
+	sums->same += is_same;
+	sums->zero += stride == 0;
+	sums->next += stride == a->size && stride != 0;
 	site->last = a->address;
 	if (is_same && site->times == s->times) {
 		s->kept[site->kept].count++;
@@ -106,28 +112,40 @@ static int strides_walk(struct strides *s, struct strides_site *site, const stru
 	return strides_count(s, site, stride);
 }
 
+/* The index of a site, as strides_find_site(). */
+static inline int64_t strides_site_of(struct strides *s, uint64_t key, bool *is_new)
+{
+	uint32_t recent = s->recent[strides_slot(key)];
+
+	if (recent && s->site[recent - 1].key == key)
+		return (int64_t)recent - 1;
+	return strides_find_site(s, key, is_new);
+}
+
 int strides_run(struct strides *s, uint32_t thread, const struct mem_access *access, size_t nr)
 {
 	const struct mem_access *a = access, *end = access + nr;
+	struct strides_run_sums sums = { 0 };
 	int ret = 0;
 
 	for (; ret == 0 && a < end; a++) {
 		uint64_t key = (a->pc ? a->pc : a->is_write) ^ (uint64_t)thread << 48;
-		const struct strides_recent *recent = &s->recent[strides_slot(key)];
 		bool is_new = false;
-		int64_t i = recent->index && recent->key == key
-				    ? (int64_t)recent->index - 1
-				    : strides_find_site(s, key, &is_new);
+		int64_t i = strides_site_of(s, key, &is_new);
 
 		if (i < 0) {
 			s->unknown++;
 			ret = i == -ENOMEM ? -ENOMEM : 0;
 		} else if (is_new) {
-			s->site[i] = (struct strides_site){ .last = a->address };
+			s->site[i] = (struct strides_site){ .key = key, .last = a->address };
 		} else {
-			ret = strides_walk(s, &s->site[i], a);
+			ret = strides_walk(s, &s->site[i], a, &sums);
 		}
 	}
+	s->all += sums.all;
+	s->same += sums.same;
+	s->zero += sums.zero;
+	s->next += sums.next;
 	return ret;
 }
 

@@ -26,7 +26,7 @@ struct stride {
 struct strides {
 	struct u64map sites; /* site to 1 + index */
 	struct strides_site {
-		uint64_t last;
+		uint64_t key, last;
 		int64_t stride;
 		bool walks;     /* `stride` is valid */
 		uint32_t kept;  /* index of `stride` in kept, if... */
@@ -35,12 +35,9 @@ struct strides {
 	size_t nr_sites, sites_size;
 	struct stride kept[STRIDES_KEPT];
 	size_t nr_kept;
-	uint32_t times; /* how often half of `kept` was removed */
-	struct strides_recent {
-		uint64_t key;
-		uint32_t index;   /* 1 + index of the site */
-	} recent[STRIDES_RECENT]; /* sites found without the map */
-	struct u64map by_stride;  /* stride to 1 + index in kept */
+	uint32_t times;                  /* how often half of `kept` was removed */
+	uint32_t recent[STRIDES_RECENT]; /* 1 + index of a site, found without the map */
+	struct u64map by_stride;         /* stride to 1 + index in kept */
 	struct strides_kept {
 		int64_t stride;
 		uint32_t kept;   /* 1 + its index in kept, if... */
