@@ -95,6 +95,14 @@ static void mem_diff_alike(void *context, const struct mem_record *r, uint64_t *
 	blame_alike(w->blame, r, start, end);
 }
 
+static bool mem_diff_changes(void *context, const struct mem_record *r, uint64_t *start,
+			     uint64_t *end)
+{
+	const struct mem_diff_watch *w = context;
+
+	return blame_changes_range(w->blame, r, start, end);
+}
+
 static int diff_simulate(const struct mem_diff_options *q, struct mem_diff_side *side,
 			 struct mem_reader *reader, struct sim *sim, struct err *err)
 {
@@ -109,6 +117,7 @@ static int diff_simulate(const struct mem_diff_options *q, struct mem_diff_side 
 	side->replay.context = &w;
 	side->replay.sums = true;
 	side->replay.alike = mem_diff_alike;
+	side->replay.changes = mem_diff_changes;
 	if (!rc)
 		rc = call_watch_begin(&w.calls, &q->machine.config, w.facts, err);
 	if (!rc)

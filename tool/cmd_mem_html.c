@@ -74,6 +74,14 @@ static void mem_html_alike(void *context, const struct mem_record *r, uint64_t *
 	blame_alike(w->blame, r, start, end);
 }
 
+static bool mem_html_changes(void *context, const struct mem_record *r, uint64_t *start,
+			     uint64_t *end)
+{
+	const struct mem_html_watch *w = context;
+
+	return blame_changes_range(w->blame, r, start, end);
+}
+
 /* ---- the file ------------------------------------------------------------ */
 
 static void mem_html_tell(const struct mem_html_options *q, const struct replay *replay)
@@ -109,9 +117,11 @@ static int mem_html_write(const struct mem_sim_result *result, const char *path,
 static int mem_html_make(const struct mem_html_options *q, struct mem_reader *r, struct err *err)
 {
 	struct mem_html_watch w = { .facts = mem_reader_facts(r) };
-	struct replay replay = {
-		.each = mem_html_each, .context = &w, .sums = true, .alike = mem_html_alike
-	};
+	struct replay replay = { .each = mem_html_each,
+				 .context = &w,
+				 .sums = true,
+				 .alike = mem_html_alike,
+				 .changes = mem_html_changes };
 	struct mem_sim_result result = { .machine = q->machine.words,
 					 .path = q->trace,
 					 .page_title = q->title,

@@ -206,6 +206,14 @@ static void blame_each_alike(void *context, const struct mem_record *r, uint64_t
 	blame_alike(q->blame, r, start, end);
 }
 
+static bool blame_each_changes(void *context, const struct mem_record *r, uint64_t *start,
+			       uint64_t *end)
+{
+	const struct mem_sim_options *q = context;
+
+	return blame_changes_range(q->blame, r, start, end);
+}
+
 static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reader *r,
 		      const char *path)
 {
@@ -228,6 +236,7 @@ static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reade
 	q->replay.each = q->blame ? blame_each : NULL;
 	q->replay.sums = true;
 	q->replay.alike = q->blame ? blame_each_alike : NULL;
+	q->replay.changes = q->blame ? blame_each_changes : NULL;
 	q->replay.context = q;
 	if (replay_run(&q->replay, s, r, &err) < 0) {
 		message_error("mem sim", &err);

@@ -102,6 +102,14 @@ static void report_memory_alike(void *context, const struct mem_record *r, uint6
 	blame_alike(w->memory->blame, r, start, end);
 }
 
+static bool report_memory_changes(void *context, const struct mem_record *r, uint64_t *start,
+				  uint64_t *end)
+{
+	const struct report_memory_watch *w = context;
+
+	return blame_changes_range(w->memory->blame, r, start, end);
+}
+
 /* The trace says which file it is: another one of that name is refused. */
 static int report_memory_check_fact(const struct report_memory *m, const struct mem_reader *r,
 				    struct err *err)
@@ -158,7 +166,8 @@ static int report_memory_simulate(struct report_memory *m, struct mem_reader *r,
 	struct replay replay = { .each = report_memory_each,
 				 .context = &w,
 				 .sums = !m->filter.has_from && !m->filter.has_to,
-				 .alike = report_memory_alike };
+				 .alike = report_memory_alike,
+				 .changes = report_memory_changes };
 	int rc;
 
 	m->sim = sim_new(&m->machine.config, err);

@@ -4,7 +4,8 @@
  *
  * Two attributions get the same random records: blocks that come, go and overlap, annotations,
  * coroutines, accesses of several threads with and without misses.  Reading a total settles the
- * memos, so that the second one, which does so before each access, searches every time.
+ * memos, so that the second one, which does so before each access, searches every time.  The same
+ * with accesses that only hit added up first, as a replay does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "memory/blame/blame.h"
 #include "memory/blame/blame_allocations.h"
 #include "memory/blame/blame_coroutines.h"
+#include "memory/sim/replay_sums.h"
 
 #define RECORDS 200000u
 #define LISTED  512u
@@ -127,8 +129,58 @@ static void memo_compare_coroutines(struct blame *a, struct blame *b)
 		memo_same_counts(&x[i].all.counts, &y[i].all.counts);
 }
 
-static void memo_run(bool has_annotations)
+/* Code that often accesses the same one or two blocks, so that there is something to add up. */
+static void memo_repeat(struct mem_record *r)
 {
+	uint64_t code = memo_some(64);
+
+	r->pc = 0x4000 + code;
+	r->kind = code & 1;
+	r->size = 4;
+	r->thread = (uint32_t)(code % 3);
+	r->address = 0x10000 + (code + memo_some(2)) % 64 * 64 + memo_some(4) * 8;
+}
+
+static int memo_pass(void *context, const struct mem_record *r, const struct sim_outcome *out)
+{
+	return blame_access(context, r, out);
+}
+
+static void memo_alike(void *context, const struct mem_record *r, uint64_t *start, uint64_t *end)
+{
+	blame_alike(context, r, start, end);
+}
+
+/* As replay.c does with an access. */
+static int memo_sum_access(struct replay_sums *sums, struct blame *b, const struct mem_record *r,
+			   const struct sim_outcome *out)
+{
+	const struct mem_access access = { .address = r->address,
+					   .pc = r->pc,
+					   .size = r->size,
+					   .is_write = r->kind == MEM_WRITE };
+	struct mem_record rec = { .thread = r->thread, .weight_256 = r->weight_256 };
+
+	return out->level[0].misses ? blame_access(b, r, out)
+				    : replay_sums_add(sums, &rec, &access, 1);
+}
+
+/* As replay.c does with another record. */
+static int memo_sum_record(struct replay_sums *sums, struct blame *b, const struct mem_record *r)
+{
+	uint64_t start, end;
+	int ret = 0;
+
+	if (!blame_changes_range(b, r, &start, &end))
+		ret = replay_sums_flush(sums);
+	else if (start < end)
+		ret = replay_sums_flush_range(sums, start, end);
+	return ret < 0 ? ret : blame_record(b, r);
+}
+
+static void memo_run(bool has_annotations, bool has_sums)
+{
+	struct replay_sums *sums = NULL;
 	struct mem_facts facts = { 0 };
 	struct sim_config config;
 	struct err err = { 0 };
@@ -140,29 +192,46 @@ static void memo_run(bool has_annotations)
 	a = blame_new(&config, &err);
 	b = blame_new(&config, &err);
 	CHECK(a && b && blame_modules(a, &facts) == 0 && blame_modules(b, &facts) == 0);
+	sums = replay_sums_new(&config, memo_pass, memo_alike, a);
+	CHECK(sums != NULL);
 	for (i = 0; i < RECORDS; i++) {
 		bool is_access = memo_some(200) != 0;
 		struct mem_record r = is_access ? memo_access(&out) : memo_other(has_annotations);
 
+		if (has_sums && is_access && !out.level[0].misses)
+			memo_repeat(&r);
+		if (has_sums)
+			CHECK_EQ(is_access ? memo_sum_access(sums, a, &r, &out)
+					   : memo_sum_record(sums, a, &r),
+				 0);
+		else
+			CHECK_EQ(is_access ? blame_access(a, &r, &out) : blame_record(a, &r), 0);
 		blame_total(b);
-		CHECK_EQ(is_access ? blame_access(a, &r, &out) : blame_record(a, &r), 0);
 		CHECK_EQ(is_access ? blame_access(b, &r, &out) : blame_record(b, &r), 0);
 	}
+	CHECK_EQ(replay_sums_flush(sums), 0);
 	memo_compare_owners(a, b);
 	memo_compare_sites(a, b);
 	memo_compare_coroutines(a, b);
+	replay_sums_free(sums);
 	blame_free(a);
 	blame_free(b);
 }
 
 static void memos_of_blocks_count_as_searches_do(void)
 {
-	memo_run(false);
+	memo_run(false, false);
 }
 
 static void memos_of_annotated_memory_count_as_searches_do(void)
 {
-	memo_run(true);
+	memo_run(true, false);
+}
+
+static void sums_of_hits_count_as_searches_do(void)
+{
+	memo_run(false, true);
+	memo_run(true, true);
 }
 
 static void memory_in_use_is_followed_without_being_counted(void)
@@ -196,5 +265,6 @@ int main(void)
 	RUN(memory_in_use_is_followed_without_being_counted);
 	RUN(memos_of_blocks_count_as_searches_do);
 	RUN(memos_of_annotated_memory_count_as_searches_do);
+	RUN(sums_of_hits_count_as_searches_do);
 	return 0;
 }

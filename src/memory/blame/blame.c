@@ -430,6 +430,16 @@ void blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *st
 	*end = place->end - r->size + 1;
 }
 
+/* Without annotations, a record of the heap concerns its block and those that it overlaps. */
+bool blame_changes_range(struct blame *b, const struct mem_record *r, uint64_t *start,
+			 uint64_t *end)
+{
+	if ((r->kind != MEM_ALLOC && r->kind != MEM_FREE) || !mem_places_is_plain(b->places))
+		return false;
+	heap_blocks_changes(mem_places_blocks(b->places), r, start, end);
+	return true;
+}
+
 void blame_free(struct blame *b)
 {
 	uint64_t key, value;

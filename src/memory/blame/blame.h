@@ -122,6 +122,13 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 /* For replay_sums.h: the addresses for which accesses count as @r does, the last one. */
 void blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *start, uint64_t *end);
 
+/*
+ * For replay_sums.h: the addresses for which accesses count differently after @r, which is not an
+ * access.  False: all addresses.
+ */
+bool blame_changes_range(struct blame *b, const struct mem_record *r, uint64_t *start,
+			 uint64_t *end);
+
 /* How the blocks of the heap are named. */
 enum blame_naming {
 	BLAME_ANNOTATED,

@@ -80,6 +80,16 @@ static int study_hits(void *context, struct mem_record *rec, const struct mem_ac
 	return ret;
 }
 
+/* Pass on the sums of accesses that count differently after @r. */
+static int study_pass_sums(struct watching *w, const struct mem_record *r)
+{
+	uint64_t start, end;
+
+	if (!blame_changes_range(w->s->blame, r, &start, &end))
+		return replay_sums_flush(w->sums);
+	return start < end ? replay_sums_flush_range(w->sums, start, end) : 0;
+}
+
 static int study_watch(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct watching *w = context;
@@ -88,7 +98,7 @@ static int study_watch(void *context, const struct mem_record *r, const struct s
 		return -ENOMEM;
 	if (!out) {
 		profile_forget(w->s->profile);
-		return replay_sums_flush(w->sums) < 0 ? -ENOMEM : blame_record(w->s->blame, r);
+		return study_pass_sums(w, r) < 0 ? -ENOMEM : blame_record(w->s->blame, r);
 	}
 	if (blame_access(w->s->blame, r, out) < 0)
 		return -ENOMEM;

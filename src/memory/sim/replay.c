@@ -70,12 +70,22 @@ static bool replay_counts(const struct replaying *g, const struct mem_record *r)
 			  mem_facts_id(g->facts, r->thread) != select->thread_id);
 }
 
+/* Pass on the sums of accesses that count differently after @r. */
+static int replay_pass_sums(struct replaying *g, const struct mem_record *r)
+{
+	uint64_t start, end;
+
+	if (!g->p->changes || !g->p->changes(g->p->context, r, &start, &end))
+		return replay_sums_flush(g->sums);
+	return start < end ? replay_sums_flush_range(g->sums, start, end) : 0;
+}
+
 static int other_record(struct replaying *g, const struct mem_record *r)
 {
 	const char *type;
 	uint64_t offset;
 
-	if (g->sums && replay_sums_flush(g->sums) < 0)
+	if (g->sums && replay_pass_sums(g, r) < 0)
 		return -ENOMEM;
 	if (r->kind == MEM_MARK)
 		replay_mark(g, r);

@@ -38,11 +38,14 @@ struct replay {
 	/*
 	 * @each only adds up: it may get one record, with the sum of their weights, for accesses
 	 * that have all fields but the times in common and only hit the first level.  No other
-	 * record is between them.  @alike (may be NULL) says which addresses it does not tell
-	 * apart (replay_sums.h).
+	 * record that @changes how they count is between them.  @alike (may be NULL) says which
+	 * addresses it does not tell apart (replay_sums.h).
 	 */
 	bool sums;
 	void (*alike)(void *context, const struct mem_record *rec, uint64_t *start, uint64_t *end);
+	/* The addresses that a record is about, as in replay_sums.h; NULL: all. */
+	bool (*changes)(void *context, const struct mem_record *rec, uint64_t *start,
+			uint64_t *end);
 	unsigned threads; /* 2: classify misses in a second thread; 0: if there are processors */
 
 	/* Results. */

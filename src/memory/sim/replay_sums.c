@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUM_BITS 13u
-#define SUMS     (1u << SUM_BITS)
+#define SUM_BITS     13u
+#define SUMS         (1u << SUM_BITS)
+#define SUM_GRANULE  8u    /* log2 of the bytes whose sums may be in one list */
+#define SUM_LISTS    4096u /* a power of two */
+#define SUM_SIZE_MAX 255u  /* of an access */
 
 /* Accesses that are passed on together. */
 struct replay_sum {
@@ -17,10 +20,18 @@ struct replay_sum {
 	uint64_t weight_256; /* not passed on yet */
 };
 
+/* The lists that a sum in use is in. */
+struct replay_link {
+	uint32_t next, last; /* in the list of its lowest address: 1 + number; 0: none */
+	uint32_t used;       /* where it is in `used` */
+};
+
 struct replay_sums {
-	struct replay_sum same[SUMS];  /* by code and address: accesses to one address */
-	struct replay_sum alike[SUMS]; /* by code: accesses to several addresses */
-	uint32_t used[2 * SUMS];       /* index in `same`, or SUMS + index in `alike` */
+	/* First one place for each code, then places by code and address. */
+	struct replay_sum sums[2 * SUMS];
+	struct replay_link links[2 * SUMS];
+	uint32_t lists[SUM_LISTS]; /* 1 + number of a sum; 0: empty */
+	uint32_t used[2 * SUMS];
 	uint32_t nr_used;
 	const struct sim_config *config;
 	replay_each_fn each;
@@ -80,17 +91,55 @@ static int replay_sums_pass_sum(struct replay_sums *p, struct replay_sum *s)
 	return ret;
 }
 
-static struct replay_sum *replay_sums_same(struct replay_sums *p, const struct mem_access *a)
+static uint32_t replay_sums_by_code(const struct mem_access *a)
+{
+	return (uint32_t)(a->pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SUM_BITS));
+}
+
+static uint32_t replay_sums_by_address(const struct mem_access *a)
 {
 	uint64_t hash = (a->address ^ a->pc << 20) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &p->same[hash >> (64 - SUM_BITS)];
+	return SUMS + (uint32_t)(hash >> (64 - SUM_BITS));
 }
 
-static struct replay_sum *replay_sums_alike(struct replay_sums *p, const struct mem_access *a)
+/* ---- lists of sums ---------------------------------------------------------- */
+
+static uint32_t *replay_sums_list(struct replay_sums *p, uint64_t address)
 {
-	return &p->alike[a->pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SUM_BITS)];
+	uint64_t granule = address >> SUM_GRANULE;
+
+	return &p->lists[(granule ^ granule >> 12) & (SUM_LISTS - 1)];
 }
+
+static void replay_sums_link(struct replay_sums *p, uint32_t number)
+{
+	uint32_t *list = replay_sums_list(p, p->sums[number].start);
+
+	p->links[number] = (struct replay_link){ .next = *list, .used = p->nr_used };
+	if (*list)
+		p->links[*list - 1].last = number + 1;
+	*list = number + 1;
+	p->used[p->nr_used++] = number;
+}
+
+static void replay_sums_unlink(struct replay_sums *p, uint32_t number)
+{
+	const struct replay_link *link = &p->links[number];
+	uint32_t moved = p->used[--p->nr_used];
+
+	if (link->last)
+		p->links[link->last - 1].next = link->next;
+	else
+		*replay_sums_list(p, p->sums[number].start) = link->next;
+	if (link->next)
+		p->links[link->next - 1].last = link->last;
+	p->used[link->used] = moved;
+	p->links[moved].used = link->used;
+	p->sums[number].room = 0;
+}
+
+/* ---- accesses --------------------------------------------------------------- */
 
 static bool replay_sums_has(const struct replay_sum *s, const struct mem_access *a, uint64_t key)
 {
@@ -103,6 +152,7 @@ static int replay_sums_begin(struct replay_sums *p, struct mem_record *rec,
 {
 	uint64_t start = a->address, end = a->address + 1;
 	struct replay_sum *s;
+	uint32_t number;
 	int ret;
 
 	rec->kind = a->is_write;
@@ -114,15 +164,19 @@ static int replay_sums_begin(struct replay_sums *p, struct mem_record *rec,
 	ret = replay_sums_pass(p, rec);
 	if (ret == 0 && p->find_alike)
 		p->find_alike(p->context, rec, &start, &end);
-	s = end - start > 1 ? replay_sums_alike(p, a) : replay_sums_same(p, a);
+	number = replay_sums_by_code(a);
+	/* Accesses to one address take the place of the code only if it is free. */
+	if (end - start == 1 && p->sums[number].room)
+		number = replay_sums_by_address(a);
+	s = &p->sums[number];
 	if (ret == 0 && s->weight_256)
 		ret = replay_sums_pass_sum(p, s);
-	if (!s->room)
-		p->used[p->nr_used++] = (uint32_t)(end - start > 1 ? SUMS + (s - p->alike)
-								   : s - p->same);
+	if (s->room)
+		replay_sums_unlink(p, number);
 	*s = (struct replay_sum){
 		.pc = a->pc, .start = start, .room = end - start, .key = key, .address = a->address
 	};
+	replay_sums_link(p, number);
 	return ret;
 }
 
@@ -134,10 +188,10 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 
 	for (; ret == 0 && a < end; a++) {
 		uint64_t key = replay_sums_key(rec->thread, a);
-		struct replay_sum *s = replay_sums_alike(p, a);
+		struct replay_sum *s = &p->sums[replay_sums_by_code(a)];
 
 		if (!replay_sums_has(s, a, key))
-			s = replay_sums_same(p, a);
+			s = &p->sums[replay_sums_by_address(a)];
 		if (replay_sums_has(s, a, key))
 			s->weight_256 += rec->weight_256;
 		else
@@ -146,21 +200,50 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 	return ret;
 }
 
+/* ---- the end of sums ----------------------------------------------------------- */
+
+static int replay_sums_end(struct replay_sums *p, uint32_t number)
+{
+	int ret = replay_sums_pass_sum(p, &p->sums[number]);
+
+	p->sums[number].weight_256 = 0;
+	replay_sums_unlink(p, number);
+	return ret;
+}
+
 int replay_sums_flush(struct replay_sums *p)
 {
-	uint32_t i;
 	int ret = 0;
 
-	for (i = 0; i < p->nr_used; i++) {
-		struct replay_sum *s = p->used[i] < SUMS ? &p->same[p->used[i]]
-							 : &p->alike[p->used[i] - SUMS];
+	while (ret == 0 && p->nr_used)
+		ret = replay_sums_end(p, p->used[p->nr_used - 1]);
+	return ret;
+}
 
-		if (ret == 0)
-			ret = replay_sums_pass_sum(p, s);
-		s->room = 0;
-		s->weight_256 = 0;
+/* True if accesses of the sum touch addresses from @start to @end. */
+static bool replay_sums_is_in(const struct replay_sum *s, uint64_t start, uint64_t end)
+{
+	uint64_t last = s->start + s->room - 1 + SUM_SIZE_MAX;
+
+	return s->start < end && (last >= start || last < s->start);
+}
+
+int replay_sums_flush_range(struct replay_sums *p, uint64_t start, uint64_t end)
+{
+	uint64_t from = start > SUM_SIZE_MAX ? start - SUM_SIZE_MAX : 0;
+	uint64_t granules = ((end - 1) >> SUM_GRANULE) - (from >> SUM_GRANULE) + 1;
+	uint32_t next, i;
+	int ret = 0;
+
+	if (end <= start || granules > SUM_LISTS)
+		return replay_sums_flush(p);
+	for (; ret == 0 && granules; granules--, from += UINT64_C(1) << SUM_GRANULE) {
+		for (i = *replay_sums_list(p, from); ret == 0 && i; i = next) {
+			next = p->links[i - 1].next;
+			if (replay_sums_is_in(&p->sums[i - 1], start, end))
+				ret = replay_sums_end(p, i - 1);
+		}
 	}
-	p->nr_used = 0;
 	return ret;
 }
 

@@ -5,7 +5,7 @@
  * Most accesses of a program hit, and repeat a recent access: same code, same address.  To count
  * them one by one costs several times the simulation.  The first one is passed on at once, so that
  * the order of first accesses stays; repetitions are passed on as one record with the sum of their
- * weights, at the latest before the next record that is not an access.
+ * weights, at the latest before a record that is not an access and concerns their addresses.
  */
 #ifndef MEMORY_SIM_REPLAY_SUMS_H
 #define MEMORY_SIM_REPLAY_SUMS_H
@@ -22,6 +22,13 @@ typedef int (*replay_each_fn)(void *context, const struct mem_record *rec,
 typedef void (*replay_alike_fn)(void *context, const struct mem_record *rec, uint64_t *start,
 				uint64_t *end);
 
+/*
+ * The addresses whose accesses @rec, which is not an access, makes count differently from now on;
+ * for ranges of @alike, all of them.  False: all addresses.
+ */
+typedef bool (*replay_changes_fn)(void *context, const struct mem_record *rec, uint64_t *start,
+				  uint64_t *end);
+
 struct replay_sums;
 
 /* Keeps @config.  @alike may be NULL.  NULL: no memory. */
@@ -37,6 +44,12 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 
 /* Pass everything on.  Returns 0 or the error of @each. */
 int replay_sums_flush(struct replay_sums *p);
+
+/*
+ * Pass the accesses to addresses from @start to @end on, and possibly others.  A sum of accesses
+ * that count alike is found if its lowest address is among them.
+ */
+int replay_sums_flush_range(struct replay_sums *p, uint64_t start, uint64_t end);
 
 /* Accepts NULL. */
 void replay_sums_free(struct replay_sums *p);

@@ -122,6 +122,24 @@ int heap_blocks_follow(struct heap_blocks *h, const struct mem_record *r)
 	return ret;
 }
 
+void heap_blocks_changes(const struct heap_blocks *h, const struct mem_record *r, uint64_t *start,
+			 uint64_t *end)
+{
+	const struct annotation *met = regions_find(&h->live, r->address);
+	bool is_new = r->kind == MEM_ALLOC;
+
+	*start = *end = r->address;
+	if (is_new && r->value)
+		*end = r->address + r->value < r->address ? UINT64_MAX : r->address + r->value;
+	if (met && (is_new || met->start == r->address)) {
+		*start = met->start;
+		*end = met->end > *end ? met->end : *end;
+	}
+	met = is_new && *end > r->address ? regions_find(&h->live, *end - 1) : NULL;
+	if (met && met->end > *end)
+		*end = met->end;
+}
+
 static bool heap_blocks_contains(const struct annotation *a, uint64_t address)
 {
 	return a && address >= a->start && address < a->end;

@@ -56,6 +56,13 @@ int heap_blocks_follow(struct heap_blocks *h, const struct mem_record *r);
 /* The block at @address, accessed by the code at @pc (a hint).  False: none is known. */
 bool heap_blocks_find(struct heap_blocks *h, uint64_t address, uint64_t pc, struct heap_block *out);
 
+/*
+ * The addresses whose block will be another one, or none, after an allocation or its end: of whole
+ * blocks.  *@end is *@start if there are none.
+ */
+void heap_blocks_changes(const struct heap_blocks *h, const struct mem_record *r, uint64_t *start,
+			 uint64_t *end);
+
 /* Sites have numbers from 0; the pointer is valid until the next record. */
 static inline struct heap_site *heap_blocks_site(const struct heap_blocks *h, uint32_t site)
 {
