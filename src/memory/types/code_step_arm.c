@@ -96,8 +96,9 @@ static void arm_add_one(struct step_sink *sink, const struct code_step *first, c
 		step.dst = (int8_t)number;
 	else
 		step.src = (int8_t)(step.width == 8 ? number : STEP_NO_REGISTER);
-	if (step.kind == STEP_STORE || number >= 0)
-		step_add(sink, &step);
+	if (step.kind == STEP_LOAD && number < 0)
+		step = (struct code_step){ STEP_EMPTY, .kind = STEP_OTHER };
+	step_add(sink, &step); /* also of a vector register: no address is left out */
 }
 
 /* Loads and stores of @nr registers (1 or 2), with pre- and post-increment. */

@@ -290,14 +290,36 @@ static bool x86_decode_flow(struct step_sink *sink, const cs_insn *insn)
 	return true;
 }
 
-/* Other instructions that write memory: the value there is unknown from now on. */
+/* Instructions that only read their first operand. */
+static bool x86_is_reading(unsigned id)
+{
+	switch (id) {
+	case X86_INS_BT:
+	case X86_INS_CMP:
+	case X86_INS_DIV:
+	case X86_INS_FILD:
+	case X86_INS_FLD:
+	case X86_INS_IDIV:
+	case X86_INS_IMUL:
+	case X86_INS_MUL:
+	case X86_INS_NOP:
+	case X86_INS_TEST:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Other instructions that write memory: the value there is unknown from now on.  capstone 4 says of
+ * many stores (movups, movdqa, vmovups, cmpxchg) that they read: what is not known to read, writes.
+ */
 static void x86_forget_memory(struct step_sink *sink, const cs_insn *insn)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
 	struct code_step step = { STEP_EMPTY, .kind = STEP_STORE };
 
-	if (!x86->op_count || x86->operands[0].type != X86_OP_MEM ||
-	    !(x86->operands[0].access & CS_AC_WRITE))
+	if (!x86->op_count || x86->operands[0].type != X86_OP_MEM || x86_is_reading(insn->id))
 		return;
 	step.width = x86->operands[0].size;
 	if (x86_address(sink, &x86->operands[0], &step))
