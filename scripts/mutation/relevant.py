@@ -42,6 +42,7 @@ FOLDERS = {
     "src/view": "view/bundle view/html view/follow",
     "runtime/memory": "memory-rt/counters memory-rt/counts memory-rt/control memory-rt/threads memory-rt/heap memory-rt/options memory-rt/process",
     "include": "cpp/awaits cpp/existing cpp/together cli/run late/c",
+    "tool": "cli/help cli/report cli/run cli/faults",
     "sdk/c": "cli/run late/c interop/foreign cli/lanes",
 }
 # What scripts use of a folder without naming it.
