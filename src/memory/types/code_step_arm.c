@@ -204,7 +204,7 @@ static bool arm_decode_select(struct step_sink *sink, const cs_insn *insn)
 {
 	const cs_arm64_op *op = insn->detail->arm64.operands;
 	struct code_step first = { STEP_EMPTY, .kind = STEP_SET, .width = 8 };
-	struct code_step second = { STEP_EMPTY, .kind = STEP_SELECT, .width = 8 };
+	struct code_step second = { STEP_EMPTY, .kind = STEP_SELECT };
 	int dst = step_arm_number(op[0].reg), a = step_arm_number(op[1].reg);
 	int b = step_arm_number(op[2].reg);
 

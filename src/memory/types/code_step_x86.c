@@ -232,7 +232,7 @@ static bool x86_decode_clear(struct step_sink *sink, const cs_insn *insn)
 static bool x86_decode_select(struct step_sink *sink, const cs_insn *insn)
 {
 	const cs_x86_op *to = &insn->detail->x86.operands[0], *from = to + 1;
-	struct code_step step = { STEP_EMPTY, .kind = STEP_SELECT, .width = to->size };
+	struct code_step step = { STEP_EMPTY, .kind = STEP_SELECT };
 
 	if (from->type != X86_OP_REG || to->size != 8)
 		return false;

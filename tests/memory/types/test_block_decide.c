@@ -184,6 +184,17 @@ static void an_allocator_may_have_a_header(void)
 	add_vote("long int", 0, 8, 8, 8, 5);
 	expect_type("struct point", 16, 8);
 	CHECK_EQ(group.votes, 10);
+	begin_group(8 + sizeof(struct shape));
+	add_vote("struct shape", 0, 8, 8, 8, 10)->distance = 8;
+	add_vote("struct point", 4, 4, 8 + offsetof(struct shape, at.y),
+		 8 + offsetof(struct shape, at.y), 10);
+	expect_type("struct shape", 8, sizeof(struct shape));
+	CHECK_EQ(group.agreeing, 20);
+	begin_group(100); /* a number that is not only in the header */
+	add_vote("struct shape", 0, 8, 8, 8, 10)->distance = 8;
+	add_vote("long int", 0, 8, 4, 4, 1);
+	block_decide(types, &group, &list);
+	CHECK_EQ(group.header, 0);
 	begin_group(72 + sizeof(struct shape)); /* too long for a header */
 	add_vote("struct shape", 0, 8, 72, 72, 10)->distance = 72;
 	expect_type(NULL, 0, 0);
@@ -240,6 +251,10 @@ static void the_same_first_members_are_one_type(void)
 	begin_group(sizeof(struct record_other));
 	add_vote("struct record_head", 4, 4, 4, 4, 5); /* no "length" there */
 	add_vote("struct record_other", 8, 8, 8, 8, 5);
+	expect_type(NULL, 0, 0);
+	begin_group(sizeof(struct record_full));
+	add_vote("struct record_head", 8, 8, 8, 8, 5); /* after its end */
+	add_vote("struct record_full", 8, 8, 8, 8, 5);
 	expect_type(NULL, 0, 0);
 }
 

@@ -144,6 +144,14 @@ static struct code_step *emit_branch(void)
 	return add_step(STEP_BRANCH);
 }
 
+/* A branch over @nr instructions. */
+static void emit_skip(unsigned nr)
+{
+	struct code_step *s = emit_branch();
+
+	s->target = s->next + 4 * nr;
+}
+
 /* ---- the questions of the flow ------------------------------------------------------ */
 
 static uint32_t result_of_call(void *arg, uint64_t target)
@@ -336,6 +344,63 @@ static void a_store_replaces_what_a_slot_had(void)
 	expect_argument(tree, 0);
 }
 
+/* A number is added to what a slot has. */
+static void emit_bump(int base, int64_t disp, int64_t amount)
+{
+	struct code_step *s = add_step(STEP_BUMP);
+
+	s->base = (int8_t)base;
+	s->disp = disp;
+	s->amount = amount;
+}
+
+static void slots_are_moved_by_additions(void)
+{
+	begin_function();
+	add_variable(RDI, tree, FLOW_ENTRY, FLOW_ENTRY + 4);
+	emit_store(RDI, RSP, -16);
+	emit_bump(RSP, -16, 24);
+	emit_bump(RSP, -24, 8); /* nothing is known of that slot */
+	emit_bump(-1, -24, 8);  /* -24 from the end of the frame, but a number */
+	emit_load(RDI, RSP, -16);
+	emit_call();
+	expect_argument(tree, 24);
+}
+
+/* A call may write where its argument points to. */
+static void a_slot_whose_address_is_passed_is_forgotten(void)
+{
+	begin_function();
+	add_variable(RBX, tree, FLOW_ENTRY, FLOW_ENTRY + 4);
+	emit_store(RBX, RSP, -16);
+	emit_store(RBX, RSP, -40);
+	emit_set(RDI, RSP, -16);
+	emit_call();
+	emit_load(RDI, RSP, -16);
+	emit_load(RSI, RSP, -40); /* below what was passed */
+	emit_call();
+	expect_argument(0, 0);
+	CHECK_EQ(fn.got[1][1].pointee, tree);
+}
+
+static void many_variables_are_found_in_their_order(void)
+{
+	unsigned i;
+
+	begin_function();
+	for (i = 0; i < 8; i++)
+		add_variable(RDI, i % 2 ? leaf : tree, FLOW_ENTRY + 4 * i, FLOW_ENTRY + 4 * i + 4);
+	for (i = 0; i < 4; i++)
+		emit_call();
+	emit_skip(0);
+	for (i = 0; i < 3; i++)
+		emit_call();
+	expect_argument(leaf, 0);
+	CHECK_EQ(fn.nr_got, 7);
+	for (i = 0; i < 7; i++)
+		CHECK_EQ(fn.got[i][0].pointee, (i + (i > 3)) % 2 ? leaf : tree);
+}
+
 static void the_result_of_a_call_has_its_type(void)
 {
 	begin_function();
@@ -446,7 +511,7 @@ static void slots_have_to_agree_too(void)
 	begin_function();
 	add_variable(RBX, tree, FLOW_ENTRY, FLOW_ENTRY + 4);
 	emit_store(RBX, RSP, -16);
-	emit_branch()->target = here() + 8;
+	emit_skip(1);
 	emit_store(-1, RSP, -16);
 	emit_load(RDI, RSP, -16);
 	emit_call();
@@ -483,6 +548,26 @@ static void an_array_is_followed_in_a_loop(void)
 	emit_branch()->target = top;
 	expect_argument(tree, offsetof(struct tree, leaf));
 	CHECK_EQ(fn.nr_got, 1);
+}
+
+/* What a later round of the loop finds also reaches the blocks behind it. */
+static void a_change_in_a_loop_reaches_what_follows(void)
+{
+	uint64_t top;
+
+	begin_function();
+	add_variable(RBX, tree, FLOW_ENTRY, FLOW_ENTRY + 4);
+	emit_set(RDI, RBX, 0);
+	top = here();
+	emit_forget(RAX);
+	emit_skip(2); /* go on with the loop */
+	emit_call();
+	add_step(STEP_END);
+	emit_load(RDI, RBX, offsetof(struct tree, leaf));
+	add_step(STEP_JUMP)->target = top;
+	CHECK_EQ(run_function(), 0);
+	CHECK_EQ(fn.nr_got, 1);
+	CHECK_EQ(fn.got[0][0].pointee, 0);
 }
 
 /* ---- parts that no known jump reaches ---------------------------------------------------- */
@@ -598,12 +683,16 @@ int main(void)
 	RUN(pointers_are_loaded_from_objects_and_variables);
 	RUN(a_call_changes_registers_but_not_the_frame);
 	RUN(a_store_replaces_what_a_slot_had);
+	RUN(slots_are_moved_by_additions);
+	RUN(a_slot_whose_address_is_passed_is_forgotten);
+	RUN(many_variables_are_found_in_their_order);
 	RUN(the_result_of_a_call_has_its_type);
 	RUN(variables_in_the_frame_are_found);
 	RUN(where_paths_meet_they_have_to_agree);
 	RUN(slots_have_to_agree_too);
 	RUN(a_list_is_followed_in_a_loop);
 	RUN(an_array_is_followed_in_a_loop);
+	RUN(a_change_in_a_loop_reaches_what_follows);
 	RUN(cases_begin_with_what_all_jumps_agree_on);
 	RUN(handlers_know_only_their_frame);
 	RUN(code_after_a_return_is_visited);

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: MIT */
+/* test_top_screen.c - what keys do in `corotracer top`, and what its screens say, without a
+ * terminal. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "live/paper_screen.h"
+#include "top/top_screen.h"
+
+#define SECOND     UINT64_C(1000000000)
+#define MOMENT     (1000 * SECOND)
+#define ROWS_MAX   64
+#define EVENTS_MAX 8
+
+/* The program that is shown. */
+static struct {
+	struct recover_coroutine coroutines[ROWS_MAX];
+	struct top_row rows[ROWS_MAX];
+	struct recover_thread threads[2];
+	struct recover_event events[2][EVENTS_MAX];
+	struct recover_process process;
+	struct trace_site sites[4];
+	size_t nr;
+	uint64_t lost;
+	int fails; /* the error of all pictures but the first */
+	unsigned nr_pictures;
+	uint64_t asked_for;
+	bool asked_events;
+} shown;
+
+int __wrap_top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of,
+			    struct err *err);
+void __wrap_top_picture_release(struct top_picture *p);
+int __wrap_top_screen_open(struct top *t, struct err *err);
+void __wrap_top_screen_close(void);
+
+int __wrap_top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of,
+			    struct err *err)
+{
+	size_t i;
+
+	memset(p, 0, sizeof(*p));
+	shown.nr_pictures++;
+	shown.asked_for = of;
+	shown.asked_events = s->wants_events;
+	if (shown.fails && shown.nr_pictures > 1)
+		return err_set(err, shown.fails, "the region is damaged");
+	p->rows = shown.rows;
+	p->nr = shown.nr;
+	p->moment = MOMENT;
+	p->up_ns = 3661 * SECOND;
+	p->lost = shown.lost;
+	p->told = true;
+	p->threads = 2;
+	p->backlog = 17;
+	p->event_rate = 1234.4;
+	p->birth_rate = 0.52;
+	p->r.threads = shown.threads;
+	p->r.nr_threads = 2;
+	p->r.processes = &shown.process;
+	p->r.nr_processes = 1;
+	p->r.sites = shown.sites;
+	p->r.nr_sites = 4;
+	for (i = 0; i < shown.nr; i++)
+		p->by_state[shown.rows[i].state]++;
+	return 0;
+}
+
+void __wrap_top_picture_release(struct top_picture *p)
+{
+	memset(p, 0, sizeof(*p));
+}
+
+int __wrap_top_screen_open(struct top *t, struct err *err)
+{
+	(void)t;
+	(void)err;
+	return 0;
+}
+
+void __wrap_top_screen_close(void)
+{
+}
+
+/* ---- the program ----------------------------------------------------------------- */
+
+static struct recover_coroutine *add_coroutine(const char *name, uint8_t state, uint64_t age_s,
+					       uint32_t site)
+{
+	struct recover_coroutine *c = &shown.coroutines[shown.nr];
+
+	CHECK(shown.nr < ROWS_MAX);
+	memset(c, 0, sizeof(*c));
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->co.probe_id = shown.nr + 1;
+	c->co.pid = 77;
+	c->co.state = state;
+	c->co.site = site;
+	c->co.birth_site = 1;
+	c->co.birth_ts = MOMENT - 500 * SECOND;
+	c->co.since_ts = MOMENT - age_s * SECOND;
+	c->co.written = 10 * (shown.nr + 1);
+	shown.rows[shown.nr] = (struct top_row){ .c = c,
+						 .state = state,
+						 .rate = (double)shown.nr,
+						 .looks = {
+							 .running = 1, .ready = 1, .waiting = 2 } };
+	shown.nr++;
+	return c;
+}
+
+static void wait_for(struct recover_coroutine *c, uint8_t reason, uint64_t resource)
+{
+	c->co.reason = reason;
+	c->co.has_resource = true;
+	c->co.resource = resource;
+}
+
+static void add_lock_event(unsigned thread, uint8_t kind, uint64_t id, uint64_t resource,
+			   uint64_t ago_s)
+{
+	struct recover_thread *t = &shown.threads[thread];
+	struct trace_event *ev = &shown.events[thread][t->nr_last++].ev;
+
+	CHECK(t->nr_last <= EVENTS_MAX);
+	trace_event_init(ev);
+	ev->kind = kind;
+	ev->pid = 77;
+	ev->probe_id = id;
+	ev->resource = resource;
+	ev->flags = TRACE_HAS_RESOURCE;
+	ev->ts = MOMENT - ago_s * SECOND;
+}
+
+/* Six coroutines: 1 to 3 are readers, 4 runs, 5 and 6 wait for a lock. */
+static void begin_program(void)
+{
+	static const struct trace_site sites[4] = {
+		{ 1, 10, 77, "/src/main.c", "main" },
+		{ 2, 20, 77, "/src/read.c", "reader" },
+		{ 3, 30, 77, "/src/lock.c", "take" },
+		{ 4, 40, 77, "/src/work.c", "work" },
+	};
+	struct recover_coroutine *c;
+	unsigned i;
+
+	memset(&shown, 0, sizeof(shown));
+	memcpy(shown.sites, sites, sizeof(sites));
+	shown.process = (struct recover_process){ .pid = 77,
+						  .life = PROCESS_THERE,
+						  .command = "server" };
+	for (i = 0; i < 2; i++)
+		shown.threads[i] = (struct recover_thread){ .tid = 100 + i,
+							    .pid = 77,
+							    .last = shown.events[i] };
+	wait_for(add_coroutine("reader-1", TRACE_STATE_SUSPENDED, 3, 2), TRACE_REASON_IO_READ, 7);
+	wait_for(add_coroutine("reader-2", TRACE_STATE_SUSPENDED, 9, 2), TRACE_REASON_IO_READ, 8);
+	c = add_coroutine("reader-3", TRACE_STATE_READY, 5, 2);
+	c->woken_ts = MOMENT - SECOND / 4;
+	c = add_coroutine("Worker", TRACE_STATE_RUNNING, 0, 4);
+	c->co.since_ts = MOMENT - SECOND / 2;
+	c->tid = 101;
+	wait_for(add_coroutine("locker-1", TRACE_STATE_SUSPENDED, 40, 3), TRACE_REASON_MUTEX,
+		 0x100);
+	wait_for(add_coroutine("locker-2", TRACE_STATE_SUSPENDED, 30, 3), TRACE_REASON_MUTEX,
+		 0x100);
+	shown.coroutines[5].co.parent = 4;
+}
+
+/* Press @keys on a screen; what is drawn last stays in paper_cells.  -1 in the keys: draw first. */
+static void press_on(int lines, int columns, enum top_view view, const int *keys, size_t nr)
+{
+	const struct top_options options = { .interval_ms = 60000, .view = view };
+	struct top_source source = { 0 };
+	struct err err = { 0 };
+	int sig = -1;
+
+	paper_screen_open(lines, columns);
+	memcpy(paper_cells.keys, keys, nr * sizeof(*keys));
+	paper_cells.keys[nr] = ERR;
+	paper_cells.nr_keys = nr + 1;
+	CHECK_EQ(top_run(&source, &options, &sig, &err), 0);
+	CHECK_EQ(sig, 0);
+	CHECK(paper_cells.nr_refreshed >= 2);
+}
+
+#define PRESS_AS(view, ...)                                                    \
+	do {                                                                   \
+		const int keys[] = { __VA_ARGS__ };                            \
+		press_on(24, 120, view, keys, sizeof(keys) / sizeof(keys[0])); \
+	} while (0)
+#define PRESS(...) PRESS_AS(TOP_VIEW_ROWS, ERR, __VA_ARGS__)
+
+/* Coroutines in the order of the list. */
+static void expect_order(const char *ids)
+{
+	char text[256] = "";
+	int y;
+
+	for (y = 4; y < 23; y++) {
+		unsigned long id = strtoul(paper_cells.text[y], NULL, 10);
+
+		if (id)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%lu ", id);
+	}
+	CHECK_STR(text, ids);
+}
+
+/* The list's line at the cursor. */
+static int cursor_line(void)
+{
+	int y, found = -1;
+
+	for (y = 4; y < 23; y++) {
+		if (paper_is_marked(y)) {
+			CHECK_EQ(found, -1);
+			found = y;
+		}
+	}
+	return found - 4;
+}
+
+/* ---- the list ---------------------------------------------------------------------- */
+
+static void the_header_says_what_runs(void)
+{
+	begin_program();
+	PRESS(ERR);
+	CHECK_STR(paper_line(0) + 106, "   up 01:01:01");
+	CHECK(strstr(paper_line(0), "server  pid 77") == paper_line(0));
+	CHECK_STR(paper_line(1), "coroutines 6: 1 running, 1 ready, 4 suspended, 0 new, 0 ended");
+	CHECK_STR(paper_line(2), "lost 0  events 1,234/s  births 0.5/s  behind 17  threads 2");
+	CHECK_STR(paper_line(23), "6 shown, by age  every 60 s  Tab view  ? help");
+	CHECK_EQ(paper_find("reader-2"), 6);
+	CHECK_STR(paper_line(6), "       2 suspended    9.000 s       1.0          reader-2        "
+				 "  read.c:20 reader                   io-read, descript>");
+}
+
+static void lists_are_sorted_by_keys(void)
+{
+	begin_program();
+	PRESS(ERR);
+	expect_order("5 6 2 1 3 4 ");
+	PRESS('i');
+	expect_order("4 3 1 2 6 5 ");
+	CHECK(paper_find("by age (reversed)") == 23);
+	PRESS('P');
+	expect_order("6 5 4 3 2 1 ");
+	PRESS('P', 'P');
+	expect_order("1 2 3 4 5 6 ");
+	PRESS('P', 'T');
+	expect_order("5 6 2 1 3 4 ");
+	PRESS('N');
+	expect_order("1 2 3 4 5 6 ");
+	PRESS('n');
+	expect_order("4 5 6 1 2 3 ");
+	PRESS('s');
+	expect_order("5 6 1 2 3 4 ");
+	PRESS('e');
+	expect_order("6 5 4 3 2 1 ");
+	PRESS('>');
+	CHECK(paper_find("by rate") == 23);
+	PRESS('<');
+	CHECK(paper_find("by events") == 23);
+	PRESS('N', '<', '<');
+	CHECK(paper_find("by age") == 23);
+	PRESS('e', KEY_F(6));
+	CHECK(paper_find("by age") == 23);
+	PRESS('N', '>', '>', '>');
+	CHECK(paper_find("by thread") == 23);
+	expect_order("4 1 2 3 5 6 ");
+}
+
+static void states_are_hidden_by_keys(void)
+{
+	begin_program();
+	PRESS('N', '1');
+	expect_order("1 2 3 5 6 ");
+	CHECK(paper_find("1 running (hidden)") == 1);
+	PRESS('N', '2');
+	expect_order("1 2 4 5 6 ");
+	PRESS('N', '3');
+	expect_order("3 4 ");
+	PRESS('N', '3', '3');
+	expect_order("1 2 3 4 5 6 ");
+	PRESS('1', '2', '3');
+	expect_order("");
+	CHECK(paper_find("none of the coroutines is shown: Esc clears the filter") == 5);
+	PRESS('N', '1', '2', '3', '0');
+	expect_order("1 2 3 4 5 6 ");
+	shown.nr = 0;
+	PRESS(ERR);
+	CHECK(paper_find("no coroutine is there") == 5);
+}
+
+static void a_filter_is_typed(void)
+{
+	begin_program();
+	PRESS('N', '/', 'L', 'O', 'C');
+	CHECK_STR(paper_line(23), "filter by name or place: LOC_");
+	expect_order("5 6 ");
+	PRESS('N', '/', 'L', 'O', 'X', KEY_BACKSPACE, 'C', '\r');
+	expect_order("5 6 ");
+	CHECK_STR(paper_line(23), "2 shown, by id, filter 'LOC'  every 60 s  Tab view  ? help");
+	PRESS('N', '/', 'W', 0xc3, 0xa4, 127, '\n');
+	expect_order("4 ");
+	PRESS('N', KEY_F(4), 'r', 'e', 'a', 'd', '.', 'c', KEY_ENTER);
+	expect_order("1 2 3 ");
+	PRESS('N', KEY_F(3), 'W', KEY_ENTER, 27); /* Escape clears it */
+	expect_order("1 2 3 4 5 6 ");
+	PRESS('N', '/', 'W', 27);
+	expect_order("1 2 3 4 5 6 ");
+	PRESS('N', '/', 8, 'q'); /* nothing to remove; q is a letter here */
+	CHECK_STR(paper_line(23), "filter by name or place: q_");
+}
+
+static void the_cursor_moves_and_follows_its_coroutine(void)
+{
+	begin_program();
+	PRESS('N');
+	CHECK_EQ(cursor_line(), 0);
+	PRESS('N', KEY_DOWN, 'j');
+	CHECK_EQ(cursor_line(), 2);
+	PRESS('N', KEY_DOWN, 'j', 'k');
+	CHECK_EQ(cursor_line(), 1);
+	PRESS('N', 'k');
+	CHECK_EQ(cursor_line(), 0);
+	PRESS('N', 'G');
+	CHECK_EQ(cursor_line(), 5);
+	PRESS('N', KEY_END, KEY_UP, 'g');
+	CHECK_EQ(cursor_line(), 0);
+	PRESS('N', KEY_NPAGE);
+	CHECK_EQ(cursor_line(), 5);
+	PRESS('N', KEY_NPAGE, KEY_PPAGE);
+	CHECK_EQ(cursor_line(), 0);
+	PRESS('N', 'j', 'i'); /* coroutine 2, when the order is reversed */
+	CHECK_EQ(cursor_line(), 4);
+	PRESS('N', 'j', 'g', 'i'); /* the first one, whichever it is */
+	CHECK_EQ(cursor_line(), 0);
+	PRESS('N', 'j', '/', 'l', 'o', 'c', '\r'); /* it is not shown */
+	CHECK_EQ(cursor_line(), 1);
+}
+
+static void a_long_list_is_scrolled(void)
+{
+	static const int end[] = { ERR, 'N', 'G' }, up[] = { ERR, 'N', 'G', KEY_PPAGE, 'k' };
+	unsigned i;
+
+	begin_program();
+	for (i = 0; i < 30; i++)
+		add_coroutine("more", TRACE_STATE_SUSPENDED, 1, 2);
+	press_on(15, 100, TOP_VIEW_ROWS, end, 3);
+	CHECK_EQ(strtoul(paper_line(4), NULL, 10), 27);
+	CHECK_EQ(strtoul(paper_line(13), NULL, 10), 36);
+	CHECK(paper_is_marked(13));
+	press_on(15, 100, TOP_VIEW_ROWS, up, 5);
+	CHECK_EQ(strtoul(paper_line(4), NULL, 10), 25);
+	CHECK(paper_is_marked(4));
+}
+
+/* More coroutines than lines: kinds, until the user chooses. */
+static void long_lists_are_summed_up(void)
+{
+	static const int nothing[] = { ERR };
+	unsigned i;
+
+	begin_program();
+	press_on(5, 100, TOP_VIEW_AUTO, nothing, 1); /* short lists are not, in a small window */
+	CHECK_EQ(paper_find("KIND"), -1);
+	for (i = 6; i < 20; i++)
+		add_coroutine("more", TRACE_STATE_NEW, 1, 2);
+	press_on(10, 100, TOP_VIEW_AUTO, nothing, 1);
+	CHECK_EQ(paper_find("KIND"), -1);
+	add_coroutine("more", TRACE_STATE_NEW, 1, 2);
+	press_on(10, 100, TOP_VIEW_AUTO, nothing, 1);
+	CHECK_EQ(paper_find("KIND"), 3);
+	press_on(26, 100, TOP_VIEW_AUTO, nothing, 1); /* it fits */
+	CHECK_EQ(paper_find("KIND"), -1);
+	press_on(10, 100, TOP_VIEW_ROWS, nothing, 1);
+	CHECK_EQ(paper_find("KIND"), -1);
+}
+
+/* ---- groups -------------------------------------------------------------------------- */
+
+static void kinds_are_counted(void)
+{
+	begin_program();
+	PRESS_AS(TOP_VIEW_KINDS, ERR);
+	CHECK_STR(paper_line(3), "KIND                           COUNT   RUN  READY     WAIT BUSY% "
+				 "READY% WAIT%    RATE/s   WAIT p50        p99        MAX");
+	CHECK_STR(paper_line(4), "locker                             2     0      0        2     0 "
+				 "     0   100       9.0   30.065 s   40.000 s   40.000 s");
+	CHECK_STR(paper_line(5), "reader                             3     0      1        2     0 "
+				 "    33    67       3.0    3.020 s    9.000 s    9.000 s");
+	CHECK_STR(paper_line(6), "Worker                             1     1      0        0   100 "
+				 "     0     0       3.0          -          -          -");
+	CHECK_STR(paper_line(7), "");
+	CHECK_STR(paper_line(23), "3 kinds of 6 shown, by age  every 60 s  Tab view  ? help");
+	CHECK(paper_is_marked(4) && !paper_is_marked(5));
+	PRESS_AS(TOP_VIEW_KINDS, ERR, 'P');
+	CHECK_EQ(paper_find("locker"), 4);
+	CHECK_EQ(paper_find("Worker"), 5);
+	PRESS_AS(TOP_VIEW_KINDS, ERR, 'N'); /* the most first */
+	CHECK_EQ(paper_find("reader"), 4);
+	PRESS_AS(TOP_VIEW_KINDS, ERR, 'n', 'i');
+	CHECK_EQ(paper_find("reader"), 4);
+	CHECK_EQ(paper_find("Worker"), 6);
+}
+
+static void narrow_screens_have_fewer_columns(void)
+{
+	static const int nothing[] = { ERR };
+
+	begin_program();
+	press_on(24, 99, TOP_VIEW_KINDS, nothing, 1);
+	CHECK_STR(paper_line(3), "KIND                         COUNT   RUN  READY     WAIT    "
+				 "RATE/s   WAIT p50        p99        MAX");
+	press_on(24, 69, TOP_VIEW_KINDS, nothing, 1);
+	CHECK_STR(paper_line(3),
+		  "KIND                            COUNT   RUN  READY     WAIT    RATE/s");
+	press_on(24, 39, TOP_VIEW_KINDS, nothing, 1);
+	CHECK_STR(paper_line(3), "KIND                              COUNT");
+	CHECK_STR(paper_line(4), "locker                                2");
+}
+
+static void the_view_is_changed_by_tab(void)
+{
+	begin_program();
+	PRESS_AS(TOP_VIEW_KINDS, '\t');
+	CHECK_EQ(paper_find("WHERE"), 3);
+	CHECK(paper_find("3 sites of 6 shown") == 23);
+	CHECK_EQ(paper_find("read.c:20 reader"), 5);
+	PRESS_AS(TOP_VIEW_KINDS, '\t', '\t');
+	CHECK_EQ(paper_find("WAITING FOR"), 3);
+	CHECK(shown.asked_events);
+	PRESS_AS(TOP_VIEW_KINDS, '\t', '\t', '\t');
+	CHECK_EQ(paper_find("`-locker-2"), paper_find("Worker") + 1);
+	PRESS_AS(TOP_VIEW_KINDS, '\t', '\t', '\t', '\t');
+	expect_order("5 6 2 1 3 4 ");
+	PRESS_AS(TOP_VIEW_KINDS, '\t', '\t', '\t', '\t', '\t');
+	CHECK_EQ(paper_find("KIND"), 3);
+	PRESS_AS(TOP_VIEW_AUTO, '\t');
+	CHECK_EQ(paper_find("KIND"), 3);
+	PRESS_AS(TOP_VIEW_KINDS, 't');
+	CHECK_EQ(paper_find("  ID"), 3);
+	PRESS_AS(TOP_VIEW_KINDS, 'r');
+	CHECK_EQ(paper_find("WAITING FOR"), 3);
+	PRESS_AS(TOP_VIEW_KINDS, KEY_F(5));
+	CHECK(paper_find("`-locker-2") > 0);
+}
+
+static void locks_have_holders(void)
+{
+	begin_program();
+	add_lock_event(0, TRACE_ACQUIRE, 2, 0x100, 60);
+	add_lock_event(1, TRACE_ACQUIRE, 4, 0x100, 50);
+	add_lock_event(0, TRACE_RELEASE, 2, 0x100, 55);
+	add_lock_event(0, TRACE_ACQUIRE, 1, 0x200, 45);
+	PRESS_AS(TOP_VIEW_RESOURCES, ERR);
+	CHECK_STR(paper_line(3), "WAITING FOR                                           WAITERS   "
+				 "WAIT p50        p99        MAX  HELD BY");
+	CHECK_STR(paper_line(4), "mutex, 0x100                                                2   "
+				 "30.065 s   40.000 s   40.000 s  4 Worker, running");
+	CHECK_STR(paper_line(5), "io-read, descriptor 8                                       1    "
+				 "9.000 s    9.000 s    9.000 s");
+	CHECK(paper_find("3 resources of 6 shown") == 23);
+	add_lock_event(1, TRACE_RELEASE, 4, 0x100, 40);
+	PRESS_AS(TOP_VIEW_RESOURCES, ERR);
+	CHECK(strstr(paper_line(4), "40.000 s  not known"));
+	add_lock_event(1, TRACE_ACQUIRE, 99, 0x100, 35);
+	PRESS_AS(TOP_VIEW_RESOURCES, ERR);
+	CHECK(strstr(paper_line(4), "40.000 s  99, which is gone"));
+	shown.nr = 0;
+	PRESS_AS(TOP_VIEW_RESOURCES, ERR);
+	CHECK_STR(paper_line(5), "  no coroutine waits for a lock, a channel or a descriptor");
+	PRESS_AS(TOP_VIEW_KINDS, ERR);
+	CHECK_STR(paper_line(5), "  no coroutine is shown");
+}
+
+static void a_group_is_opened(void)
+{
+	begin_program();
+	PRESS_AS(TOP_VIEW_KINDS, ERR, KEY_DOWN, KEY_RIGHT);
+	expect_order("2 1 3 ");
+	CHECK(paper_find("filter 'reader'") == 23);
+	PRESS_AS(TOP_VIEW_KINDS, ERR, KEY_DOWN, '\r');
+	CHECK_STR(paper_line(3), "reader");
+	CHECK_STR(paper_line(4), "  now       3: 0 running, 1 ready, 2 waiting");
+	CHECK_STR(paper_line(5), "  so far    0 % running, 33 % ready, 67 % waiting, by looks");
+	CHECK_STR(paper_line(6), "  rate      3.0 suspends and resumes a second");
+	CHECK_STR(paper_line(7), "  waits     p50 3.020 s, p90 9.000 s, p99 9.000 s so far");
+	CHECK_STR(paper_line(8), "");
+	CHECK_STR(paper_line(9), "how long those that wait have waited");
+	CHECK_STR(paper_line(23), "Esc back   up/down scroll   q quit");
+	PRESS_AS(TOP_VIEW_KINDS, ERR, KEY_DOWN, '\r', 27);
+	CHECK_EQ(paper_find("KIND"), 3);
+	CHECK_EQ(cursor_line(), 1);
+	PRESS_AS(TOP_VIEW_RESOURCES, ERR, KEY_RIGHT); /* has no filter */
+	CHECK_EQ(paper_find("WAITING FOR"), 3);
+}
+
+/* 3 s is below 4.3 s, 9 s below 17.2 s; the steps between are empty. */
+static void waits_have_a_histogram(void)
+{
+	begin_program();
+	wait_for(add_coroutine("reader-4", TRACE_STATE_SUSPENDED, 9, 2), TRACE_REASON_IO_READ, 9);
+	PRESS_AS(TOP_VIEW_KINDS, ERR, KEY_DOWN, '\r');
+	CHECK_STR(paper_line(10),
+		  "  below      4.295 s           1  ##############################");
+	CHECK_STR(paper_line(11), "  below      8.590 s           0");
+	CHECK_STR(paper_line(12), "  below     17.180 s           2  "
+				  "############################################################");
+	CHECK_STR(paper_line(13), "");
+}
+
+/* ---- one coroutine ---------------------------------------------------------------------- */
+
+static void details_are_opened_and_left(void)
+{
+	begin_program();
+	PRESS('N', 'G', '\r');
+	CHECK_EQ(shown.asked_for, 6);
+	CHECK_STR(paper_line(3), "coroutine 6  locker-2");
+	CHECK_EQ(paper_find("  state     suspended for 30.000 s"), 5);
+	CHECK_EQ(paper_find("  where     lock.c:30 take"), 6);
+	CHECK_EQ(paper_find("  why       mutex, 0x100"), 7);
+	CHECK(paper_find("  events    60, 5.0/s") > 0);
+	CHECK(paper_find("  so far    25 % running, 25 % ready, 50 % waiting, by looks") > 0);
+	CHECK(paper_find("made by 4  Worker  running") > 0);
+	CHECK(paper_find("none of its events is still in memory: they are in the trace") > 0);
+	PRESS('N', KEY_RIGHT);
+	CHECK_STR(paper_line(3), "coroutine 1  reader-1");
+	PRESS('N', KEY_RIGHT, KEY_LEFT);
+	CHECK_EQ(paper_find("  ID"), 3);
+	PRESS('N', KEY_RIGHT, 'h');
+	CHECK_EQ(paper_find("  ID"), 3);
+	PRESS('N', KEY_RIGHT, 'N', 27); /* keys of the list do nothing there */
+	CHECK_EQ(paper_find("  ID"), 3);
+	PRESS('/', 'n', 'o', 'n', 'e', '\r', '\r'); /* there is none */
+	CHECK_EQ(paper_find("  ID"), 3);
+}
+
+static void help_scrolls_to_its_end(void)
+{
+	static const int down[] = { ERR, '?', ERR, 'j' },
+			 end[] = { ERR, 'h', ERR, 'G', ERR, ERR, 'k' };
+	static const int past[] = { ERR, KEY_F(1), ERR, 'j', 'k', 'k' };
+
+	begin_program();
+	PRESS('?');
+	CHECK(strstr(paper_line(3), "Tab        next view") == paper_line(3));
+	CHECK(paper_find("q F10      quit; the program goes on") > 0);
+	CHECK_STR(paper_line(13), "");
+	press_on(10, 100, TOP_VIEW_ROWS, down, 4);
+	CHECK(strstr(paper_line(3), "t r F5 ") == paper_line(3));
+	press_on(10, 100, TOP_VIEW_ROWS, end, 7);
+	CHECK(strstr(paper_line(8), "ON CPU READY BLOCKED") == paper_line(8));
+	press_on(10, 100, TOP_VIEW_ROWS, past, 6);
+	CHECK(strstr(paper_line(3), "Tab ") == paper_line(3));
+}
+
+/* ---- pictures -------------------------------------------------------------------------- */
+
+static void a_run_that_is_over_stays_on_the_screen(void)
+{
+	begin_program();
+	shown.fails = -ESRCH;
+	PRESS('N', ERR, '\r');
+	CHECK(strstr(paper_line(0), "[ENDED]  up 01:01:01"));
+	CHECK_STR(paper_line(23), "the run is over; this is how it was last seen.  q quits");
+	CHECK_STR(paper_line(3), "coroutine 1  reader-1");
+	CHECK_EQ(shown.nr_pictures, 2); /* it is not asked again */
+	begin_program();
+	shown.fails = -EIO;
+	PRESS(ERR);
+	CHECK_STR(paper_line(23), "the region is damaged  q quits");
+	CHECK_EQ(paper_find("locker-1"), 4);
+}
+
+static void a_pause_stops_new_pictures(void)
+{
+	begin_program();
+	PRESS(ERR);
+	CHECK_EQ(shown.nr_pictures, 2);
+	PRESS('p');
+	CHECK(strstr(paper_line(0), "[PAUSED]  up 01:01:01"));
+	PRESS(' ', ' ');
+	CHECK_EQ(paper_find("[PAUSED]"), -1);
+	shown.nr_pictures = 0;
+	PRESS('p', '\r'); /* no new picture for the details */
+	CHECK_EQ(shown.nr_pictures, 2);
+	CHECK_EQ(shown.asked_for, 0);
+}
+
+static void the_interval_has_limits(void)
+{
+	begin_program();
+	PRESS('+');
+	CHECK(paper_find("every 60 s") == 23);
+	PRESS('-');
+	CHECK(paper_find("every 30 s") == 23);
+	PRESS('-', '-', '=');
+	CHECK(paper_find("every 30 s") == 23);
+	PRESS('-', '-', '-', '-', '-', '-', '-', '-', '-', '-', '-', '-');
+	CHECK(paper_find("every 0.117 s") == 23);
+}
+
+/* ---- warnings -------------------------------------------------------------------------- */
+
+static void warnings_are_shown(void)
+{
+	begin_program();
+	PRESS('w');
+	CHECK_STR(paper_line(3), "no warnings in this picture");
+	CHECK_STR(paper_line(4), "");
+	CHECK_STR(paper_line(5),
+		  "A picture is one moment: 'corotracer report' on the trace decides.");
+	shown.coroutines[3].co.since_ts = MOMENT - 2 * SECOND;
+	shown.coroutines[2].woken_ts = MOMENT - SECOND;
+	shown.lost = 1500;
+	PRESS('w');
+	CHECK_STR(paper_line(3), "blocking: 1 run without a suspend for 2.000 s at most, 4 Worker");
+	CHECK_STR(paper_line(4),
+		  "starvation: 1 are ready and do not run for 1.000 s at most, 3 reader-3");
+	CHECK_STR(paper_line(5), "loss: 1,500 events are lost");
+	PRESS(ERR);
+	CHECK(paper_find("w: blocking: 1 run without a suspend") == 23);
+	CHECK(paper_find(", and more") == 23 || strstr(paper_line(23), ">"));
+}
+
+/* Two coroutines that wait for each other's lock. */
+static void a_deadlock_is_found_in_a_picture(void)
+{
+	begin_program();
+	shown.nr = 0;
+	wait_for(add_coroutine("left", TRACE_STATE_SUSPENDED, 20, 3), TRACE_REASON_MUTEX, 0x200);
+	wait_for(add_coroutine("right", TRACE_STATE_SUSPENDED, 10, 3), TRACE_REASON_MUTEX, 0x100);
+	PRESS('w');
+	CHECK_STR(paper_line(3), "no warnings in this picture");
+	add_lock_event(0, TRACE_ACQUIRE, 1, 0x100, 30);
+	add_lock_event(1, TRACE_ACQUIRE, 2, 0x200, 40);
+	PRESS('w');
+	CHECK(strstr(paper_line(3), "deadlock: ") == paper_line(3));
+	add_lock_event(0, TRACE_RELEASE, 1, 0x100, 25); /* it has released it */
+	PRESS('w');
+	CHECK_STR(paper_line(3), "no warnings in this picture");
+	shown.threads[0].nr_last = shown.threads[1].nr_last = 0;
+	wait_for(&shown.coroutines[0], TRACE_REASON_JOIN, 2);
+	wait_for(&shown.coroutines[1], TRACE_REASON_JOIN, 1);
+	PRESS('w');
+	CHECK(strstr(paper_line(3), "deadlock: ") == paper_line(3));
+	wait_for(&shown.coroutines[1], TRACE_REASON_IO_READ, 1);
+	PRESS('w');
+	CHECK_STR(paper_line(3), "no warnings in this picture");
+}
+
+int main(void)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	CHECK(null >= 0 && dup2(null, STDIN_FILENO) == STDIN_FILENO);
+	RUN(the_header_says_what_runs);
+	RUN(lists_are_sorted_by_keys);
+	RUN(states_are_hidden_by_keys);
+	RUN(a_filter_is_typed);
+	RUN(the_cursor_moves_and_follows_its_coroutine);
+	RUN(a_long_list_is_scrolled);
+	RUN(long_lists_are_summed_up);
+	RUN(kinds_are_counted);
+	RUN(narrow_screens_have_fewer_columns);
+	RUN(the_view_is_changed_by_tab);
+	RUN(locks_have_holders);
+	RUN(a_group_is_opened);
+	RUN(waits_have_a_histogram);
+	RUN(details_are_opened_and_left);
+	RUN(help_scrolls_to_its_end);
+	RUN(a_run_that_is_over_stays_on_the_screen);
+	RUN(a_pause_stops_new_pictures);
+	RUN(the_interval_has_limits);
+	RUN(warnings_are_shown);
+	RUN(a_deadlock_is_found_in_a_picture);
+	return 0;
+}
