@@ -63,6 +63,11 @@ static int paper_attroff(NCURSES_ATTR_T a)
 	return OK;
 }
 
+static int paper_color_pair(int number)
+{
+	return number << 8;
+}
+
 static int paper_erase(void)
 {
 	int y;
@@ -105,6 +110,7 @@ static void paper_screen_open(int lines, int columns)
 				      .mvhline = paper_mvhline,
 				      .attron = paper_attron,
 				      .attroff = paper_attroff,
+				      .COLOR_PAIR = paper_color_pair,
 				      .erase = paper_erase,
 				      .refresh = paper_refresh,
 				      .getch = paper_getch };
@@ -132,6 +138,18 @@ static int paper_find(const char *part)
 			return y;
 	}
 	return -1;
+}
+
+/* The color of the first character of @part. */
+static int paper_color_of(const char *part)
+{
+	int y = paper_find(part);
+
+	CHECK(y >= 0);
+	return (int)(paper_cells.marks[y]
+				      [strstr(paper_cells.text[y], part) - paper_cells.text[y]] >>
+			     8 &
+		     0xff);
 }
 
 static bool paper_is_marked(int y)

@@ -24,7 +24,7 @@ static struct {
 	size_t nr;
 	uint64_t lost;
 	int fails; /* the error of all pictures but the first */
-	unsigned nr_pictures;
+	unsigned nr_pictures, nr_open;
 	uint64_t asked_for;
 	bool asked_events;
 } shown;
@@ -74,13 +74,15 @@ void __wrap_top_picture_release(struct top_picture *p)
 
 int __wrap_top_screen_open(struct top *t, struct err *err)
 {
-	(void)t;
 	(void)err;
+	t->has_colors = true;
+	shown.nr_open++;
 	return 0;
 }
 
 void __wrap_top_screen_close(void)
 {
+	shown.nr_open--;
 }
 
 /* ---- the program ----------------------------------------------------------------- */
@@ -183,6 +185,7 @@ static void press_on(int lines, int columns, enum top_view view, const int *keys
 	CHECK_EQ(top_run(&source, &options, &sig, &err), 0);
 	CHECK_EQ(sig, 0);
 	CHECK(paper_cells.nr_refreshed >= 2);
+	CHECK_EQ(shown.nr_open, 0);
 }
 
 #define PRESS_AS(view, ...)                                                    \
@@ -403,6 +406,9 @@ static void kinds_are_counted(void)
 	CHECK_EQ(paper_find("Worker"), 5);
 	PRESS_AS(TOP_VIEW_KINDS, ERR, 'N'); /* the most first */
 	CHECK_EQ(paper_find("reader"), 4);
+	PRESS_AS(TOP_VIEW_KINDS, ERR, 'e'); /* groups have no events: by their number */
+	CHECK_EQ(paper_find("reader"), 4);
+	CHECK_EQ(paper_find("locker"), 5);
 	PRESS_AS(TOP_VIEW_KINDS, ERR, 'n', 'i');
 	CHECK_EQ(paper_find("reader"), 4);
 	CHECK_EQ(paper_find("Worker"), 6);
@@ -541,6 +547,59 @@ static void details_are_opened_and_left(void)
 	CHECK_EQ(paper_find("  ID"), 3);
 }
 
+static void add_move(unsigned thread, uint8_t kind, uint64_t id, uint64_t ago_s)
+{
+	struct recover_thread *t = &shown.threads[thread];
+
+	add_lock_event(thread, kind, id, 0, ago_s);
+	t->last[t->nr_last - 1].ev.flags = 0;
+	t->last[t->nr_last - 1].ev.is_active = kind == TRACE_RESUME;
+}
+
+static void last_events_are_listed(void)
+{
+	unsigned i;
+
+	begin_program();
+	add_move(0, TRACE_SUSPEND, 1, 50);
+	add_move(1, TRACE_WAKE, 1, 49);
+	shown.events[1][0].ev.peer = 6;
+	add_move(0, TRACE_RESUME, 1, 48);
+	add_move(0, TRACE_SUSPEND, 9, 46);
+	PRESS('N', '\r');
+	CHECK(paper_find("its last 1 waits") > 0);
+	CHECK_EQ(paper_find("  below      2.147 s           1  ####"),
+		 paper_find("its last 1 waits") + 1);
+	i = (unsigned)paper_find("last events still in memory, newest first");
+	CHECK(strstr(paper_line((int)i + 1), "46.000 s ago  thread 100       suspend  of 9"));
+	CHECK(strstr(paper_line((int)i + 2), "48.000 s ago  thread 100       resume"));
+	CHECK(strstr(paper_line((int)i + 3), "49.000 s ago  thread 101       wake     by 6"));
+	CHECK(strstr(paper_line((int)i + 4), "50.000 s ago  thread 100       suspend"));
+}
+
+/* Without a site there is the address; a process that is gone has no files. */
+static void places_may_be_addresses(void)
+{
+	begin_program();
+	shown.coroutines[0].co.site = 0;
+	shown.coroutines[0].co.addr = 0x1234;
+	shown.coroutines[0].co.pid = 50000000;
+	PRESS('N');
+	CHECK(strstr(paper_line(4), "  0x1234  "));
+}
+
+/* Coroutines that created each other are shown nevertheless. */
+static void a_tree_has_every_coroutine(void)
+{
+	begin_program();
+	shown.coroutines[0].co.parent = 2;
+	shown.coroutines[1].co.parent = 1;
+	PRESS('N', KEY_F(5));
+	CHECK(paper_find("reader-1") > 0 && paper_find("reader-2") > 0);
+	CHECK(paper_find("6 shown") == 23);
+	CHECK_EQ(paper_find("`-locker-2"), paper_find("Worker") + 1);
+}
+
 static void help_scrolls_to_its_end(void)
 {
 	static const int down[] = { ERR, '?', ERR, 'j' },
@@ -585,6 +644,7 @@ static void a_pause_stops_new_pictures(void)
 	CHECK_EQ(shown.nr_pictures, 2);
 	PRESS('p');
 	CHECK(strstr(paper_line(0), "[PAUSED]  up 01:01:01"));
+	CHECK_EQ(paper_color_of("[PAUSED]"), TOP_WARN);
 	PRESS(' ', ' ');
 	CHECK_EQ(paper_find("[PAUSED]"), -1);
 	shown.nr_pictures = 0;
@@ -674,6 +734,9 @@ int main(void)
 	RUN(a_group_is_opened);
 	RUN(waits_have_a_histogram);
 	RUN(details_are_opened_and_left);
+	RUN(last_events_are_listed);
+	RUN(places_may_be_addresses);
+	RUN(a_tree_has_every_coroutine);
 	RUN(help_scrolls_to_its_end);
 	RUN(a_run_that_is_over_stays_on_the_screen);
 	RUN(a_pause_stops_new_pictures);

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* test_diff_forms.c - a comparison as text, as Markdown and as JSON for a page. */
+#include <jansson.h>
+
+#include "analyze/diff.h"
+#include "base/json_writer.h"
+#include "check.h"
+
+#define MS UINT64_C(1000000)
+
+static struct diff_change changes[32];
+static struct diff compared;
+
+static struct diff_change *add_change(enum diff_class class, enum diff_subject subject,
+				      const char *text)
+{
+	struct diff_change *c = &changes[compared.nr++];
+
+	CHECK(compared.nr <= 32);
+	*c = (struct diff_change){
+		.class = class, .subject = subject, .text = text, .path = "", .detector = ""
+	};
+	c->verdict.permille = 500;
+	c->verdict.ratio = 1;
+	compared.by_class[class]++;
+	return c;
+}
+
+static void begin_comparison(void)
+{
+	compared = (struct diff){ .changes = changes, .compared = 14 };
+	compared.base.nr_runs = 3;
+	compared.head.nr_runs = 1;
+}
+
+static const char *const base_names[] = { "a.jsonl", "b\033.jsonl", NULL }, *const head_names[] = {
+	"c.jsonl", NULL
+};
+static const char *const no_notes[] = { NULL }, *const notes[] = { "one *run* only", NULL };
+
+static char *form_as(int (*form)(const struct diff *, const struct diff_form *, FILE *),
+		     const char *const *note, bool all, bool color)
+{
+	const struct diff_form how = { base_names, head_names, note, color, all };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	CHECK(out);
+	CHECK_EQ(form(&compared, &how, out), 0);
+	fclose(out);
+	return text;
+}
+
+static void check_form(int (*form)(const struct diff *, const struct diff_form *, FILE *),
+		       const char *const *note, const char *expected)
+{
+	char *text = form_as(form, note, false, false);
+
+	CHECK_STR(text, expected);
+	free(text);
+}
+
+static void nothing_differs(void)
+{
+	begin_comparison();
+	check_form(diff_text, no_notes,
+		   "base  a.jsonl b\\x1b.jsonl\nhead  c.jsonl\nno difference beyond noise; 14 "
+		   "sites compared\n");
+	check_form(diff_markdown, no_notes,
+		   "### Coroutines: no difference beyond noise; 14 sites compared\n\n3 base runs, "
+		   "1 head run.\n");
+	check_form(diff_markdown, notes,
+		   "### Coroutines: no difference beyond noise; 14 sites compared\n\n3 base runs, "
+		   "1 head run.\n\n> one &#42;run&#42; only\n");
+}
+
+static void every_kind_of_change_is_described(void)
+{
+	struct diff_change *c;
+
+	begin_comparison();
+	c = add_change(DIFF_WORSE, DIFF_OF_WAIT, "a.c:1 f|g");
+	c->base = (struct diff_numbers){ .count = 1000, .p50 = MS, .p90 = 2 * MS, .p99 = 3 * MS };
+	c->head = (struct diff_numbers){
+		.count = 990, .p50 = 3 * MS, .p90 = 4 * MS, .p99 = 5 * MS
+	};
+	c->verdict.ratio = 3;
+	c = add_change(DIFF_WORSE, DIFF_OF_FINDING, "b.c:2 lock");
+	c->detector = "deadlock";
+	c->base.count = 0;
+	c->head.count = 1;
+	c = add_change(DIFF_BETTER, DIFF_OF_RUN, "c.c:3 run");
+	c->base = (struct diff_numbers){ .count = 10, .p50 = 8 * MS, .p90 = 9 * MS, .p99 = 9 * MS };
+	c->head = (struct diff_numbers){ .count = 10, .p50 = 8 * MS, .p90 = 6 * MS, .p99 = 6 * MS };
+	c->verdict.ratio = 2 / 3.0;
+	c->verdict.permille = 900;
+	c = add_change(DIFF_BETTER, DIFF_OF_ALIVE, "worker");
+	c->base.count = 5;
+	c = add_change(DIFF_BETTER, DIFF_OF_FINDING, "d.c:4 poll");
+	c->detector = "busy-yield";
+	c->base.count = 2;
+	c = add_change(DIFF_NEW, DIFF_OF_SITE, "e.c:5 new");
+	c->head = (struct diff_numbers){ .count = 7, .p50 = MS };
+	c = add_change(DIFF_GONE, DIFF_OF_SITE, "f.c:6 old");
+	c->base = (struct diff_numbers){ .count = 8, .p50 = 2 * MS };
+	check_form(diff_text, notes,
+		   "base  a.jsonl b\\x1b.jsonl\nhead  c.jsonl\nnote: one *run* only\n"
+		   "2 worse, 3 better, 1 new, 1 gone; 14 sites compared\n"
+		   "\nWORSE   waits longer: a.c:1 f|g\n        p50 1.000 ms -> 3.000 ms (3.0 "
+		   "times), p99 3.000 ms -> 5.000 ms, 1,000 -> 990 times\n"
+		   "\nWORSE   new finding: b.c:2 lock\n        deadlock, in 1 of 1 runs\n"
+		   "\nBETTER  runs shorter: c.c:3 run\n        p90 9.000 ms -> 6.000 ms (-33 %), "
+		   "p99 9.000 ms -> 6.000 ms, 10 -> 10 times\n"
+		   "\nBETTER  fewer coroutines left: worker\n        5 -> 0 per run\n"
+		   "\nBETTER  finding gone: d.c:4 poll\n        busy-yield, in 2 of 3 runs\n"
+		   "\nNEW     new site: e.c:5 new\n        7 waits, p50 1.000 ms\n"
+		   "\nGONE    site gone: f.c:6 old\n        8 waits, p50 2.000 ms\n");
+	check_form(diff_markdown, no_notes,
+		   "### Coroutines: 2 worse, 3 better, 1 new, 1 gone; 14 sites compared\n\n3 base "
+		   "runs, 1 head run.\n"
+		   "\n| | what | where | base -> head |\n|---|---|---|---|\n"
+		   "| **worse** | waits longer | a.c:1 f&#124;g | p50 1.000 ms -&#62; 3.000 ms "
+		   "(3.0 times), p99 3.000 ms -&#62; 5.000 ms, 1,000 -&#62; 990 times |\n"
+		   "| **worse** | new finding | b.c:2 lock | deadlock, in 1 of 1 runs |\n"
+		   "| better | runs shorter | c.c:3 run | p90 9.000 ms -&#62; 6.000 ms (-33 %), "
+		   "p99 9.000 ms -&#62; 6.000 ms, 10 -&#62; 10 times |\n"
+		   "| better | fewer coroutines left | worker | 5 -&#62; 0 per run |\n"
+		   "| better | finding gone | d.c:4 poll | busy-yield, in 2 of 3 runs |\n"
+		   "| new | new site | e.c:5 new | 7 waits, p50 1.000 ms |\n"
+		   "| gone | site gone | f.c:6 old | 8 waits, p50 2.000 ms |\n");
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+	size_t nr = 0;
+
+	for (; (text = strstr(text, part)); text += strlen(part))
+		nr++;
+	return nr;
+}
+
+/* Ten of each class, and how many more there are. */
+static void long_lists_are_cut(void)
+{
+	char *text;
+	unsigned i;
+
+	begin_comparison();
+	for (i = 0; i < 10; i++)
+		add_change(DIFF_WORSE, DIFF_OF_ALIVE, "kind");
+	for (i = 0; i < 12; i++)
+		add_change(DIFF_NEW, DIFF_OF_SITE, i < 10 ? "near" : "far");
+	add_change(DIFF_GONE, DIFF_OF_SITE, "last");
+	text = form_as(diff_text, no_notes, false, false);
+	CHECK_EQ(count_of(text, "\nWORSE "), 10);
+	CHECK_EQ(count_of(text, "\nNEW "), 10);
+	CHECK_EQ(count_of(text, ": far\n"), 0);
+	CHECK_EQ(count_of(text, ": last\n"), 1);
+	CHECK_EQ(count_of(text, "\nand "), 1);
+	CHECK_EQ(count_of(text, "\nand 2 more NEW; --all shows every one\n"), 1);
+	free(text);
+	text = form_as(diff_markdown, no_notes, false, false);
+	CHECK_EQ(count_of(text, "| near |"), 10);
+	CHECK_EQ(count_of(text, "| far |"), 0);
+	CHECK_EQ(count_of(text, "| last |"), 1);
+	CHECK_EQ(count_of(text, "\nand "), 1);
+	CHECK_EQ(count_of(text, "\nand 2 more NEW; `--all` shows every one.\n"), 1);
+	free(text);
+	text = form_as(diff_text, no_notes, true, true);
+	CHECK_EQ(count_of(text, ": \033[1mfar\033[0m\n"), 2);
+	CHECK_EQ(count_of(text, "\033[1;31mWORSE \033[0m"), 10);
+	CHECK_EQ(count_of(text, "\nand "), 0);
+	free(text);
+}
+
+/* ---- the page --------------------------------------------------------------------------- */
+
+static struct histogram base_runs[3 * NR_DIFF_METRICS], head_runs[1 * NR_DIFF_METRICS],
+	quiet_runs[3 * NR_DIFF_METRICS];
+static struct diff_site base_site = {
+	.text = "a.c:1 f", .path = "/src/a.c", .line = 1, .runs = base_runs
+};
+static struct diff_site head_site = { .text = "a.c:2 f", .path = "", .line = 2, .runs = head_runs };
+static struct diff_site quiet_site = {
+	.text = "q.c:9 q", .path = "/q.c", .line = 9, .runs = quiet_runs
+};
+
+static json_t *pairs_as_json(size_t most)
+{
+	struct json_writer j;
+	json_t *root;
+
+	jw_init_buffer(&j);
+	jw_object_begin(&j);
+	CHECK_EQ(diff_put_pairs(&j, &compared, most), 0);
+	jw_object_end(&j);
+	root = json_loads(jw_text(&j, NULL), 0, NULL);
+	CHECK(root);
+	CHECK_EQ(jw_release(&j), 0);
+	return root;
+}
+
+static json_t *member(const json_t *of, const char *path)
+{
+	char part[64];
+	json_t *at = (json_t *)of;
+
+	while (*path) {
+		size_t nr = strcspn(path, "/");
+
+		CHECK(nr < sizeof(part));
+		memcpy(part, path, nr);
+		part[nr] = '\0';
+		at = json_is_array(at) ? json_array_get(at, strtoul(part, NULL, 10))
+				       : json_object_get(at, part);
+		path += nr + (path[nr] == '/');
+	}
+	CHECK(at);
+	return at;
+}
+
+static long long number_at(const json_t *of, const char *path)
+{
+	return json_integer_value(member(of, path));
+}
+
+static void fill_histogram(struct histogram *h, uint64_t value, unsigned nr)
+{
+	while (nr--)
+		CHECK_EQ(histogram_add(h, value), 0);
+}
+
+static void sites_that_differ_come_first(void)
+{
+	static struct diff_pair pairs[3];
+	json_t *root;
+
+	begin_comparison();
+	fill_histogram(&quiet_runs[DIFF_WAIT], MS, 100);
+	fill_histogram(&base_runs[0 * NR_DIFF_METRICS + DIFF_WAIT], MS, 4);
+	fill_histogram(&base_runs[2 * NR_DIFF_METRICS + DIFF_WAIT], 3 * MS, 2);
+	fill_histogram(&base_runs[1 * NR_DIFF_METRICS + DIFF_RUN], MS, 1);
+	fill_histogram(&head_runs[DIFF_WAIT], 8 * MS, 5);
+	pairs[0] = (struct diff_pair){ .base = &quiet_site };
+	pairs[0].head = &quiet_site;
+	pairs[1] = (struct diff_pair){ .base = &base_site, .head = &head_site };
+	pairs[1].verdicts[DIFF_WAIT] = (struct diff_verdict){ .direction = 1, .permille = 900 };
+	pairs[1].verdicts[DIFF_WAIT].rank.larger = 0.75;
+	pairs[2] = (struct diff_pair){ .head = &quiet_site };
+	compared.pairs = pairs;
+	compared.nr_pairs = 3;
+	root = pairs_as_json(2);
+	CHECK_EQ(json_array_size(member(root, "sites")), 2);
+	CHECK_EQ(number_at(root, "sites_omitted"), 1);
+	/* On one side only, with 100 values; then the other one that differs. */
+	CHECK(json_is_null(member(root, "sites/0/base_place")));
+	CHECK(json_is_null(member(root, "sites/0/wait/base")));
+	CHECK_EQ(number_at(root, "sites/0/wait/head/count"), 100);
+	CHECK_STR(json_string_value(member(root, "sites/1/base_place/text")), "a.c:1 f");
+	CHECK_STR(json_string_value(member(root, "sites/1/base_place/file")), "/src/a.c");
+	CHECK(json_is_null(member(root, "sites/1/head_place/file")));
+	CHECK_EQ(number_at(root, "sites/1/head_place/line"), 2);
+	CHECK_EQ(number_at(root, "sites/1/wait/direction"), 1);
+	CHECK_EQ(number_at(root, "sites/1/wait/quantile"), 90);
+	CHECK(json_real_value(member(root, "sites/1/wait/larger")) == 0.75);
+	CHECK_EQ(number_at(root, "sites/1/wait/base/count"), 6);
+	CHECK_EQ(number_at(root, "sites/1/wait/base/max_ns"), 3 * MS);
+	CHECK_EQ(json_array_size(member(root, "sites/1/wait/base/steps")), 2);
+	CHECK_EQ(number_at(root, "sites/1/wait/base/steps/0/1"), 4);
+	CHECK_EQ(number_at(root, "sites/1/wait/base/steps/1/1"), 2);
+	CHECK_EQ(number_at(root, "sites/1/run/base/count"), 1);
+	CHECK_EQ(number_at(root, "sites/1/ready/base/count"), 0);
+	CHECK_EQ(number_at(root, "sites/1/wait/head/count"), 5);
+	json_decref(root);
+	root = pairs_as_json(3);
+	CHECK_EQ(number_at(root, "sites_omitted"), 0);
+	CHECK_EQ(number_at(root, "sites/2/wait/base/count"), 100);
+	json_decref(root);
+}
+
+static void kinds_that_differ_come_first(void)
+{
+	static struct diff_row same = { .text = "same", .detector = "", .runs = { 1, 2, 3 } },
+			       more = { .text = "more", .detector = "", .runs = { 9 } };
+	static struct diff_kind_pair kinds[2] = { { &same, &same, { 0 } },
+						  { NULL, &more, { .direction = 1 } } };
+	json_t *root;
+
+	begin_comparison();
+	compared.kinds = kinds;
+	compared.nr_kinds = 2;
+	root = pairs_as_json(10);
+	CHECK_EQ(json_array_size(member(root, "kinds")), 2);
+	CHECK_EQ(number_at(root, "kinds_omitted"), 0);
+	CHECK_STR(json_string_value(member(root, "kinds/0/text")), "more");
+	CHECK(json_is_false(member(root, "kinds/0/in_base")) &&
+	      json_is_true(member(root, "kinds/0/in_head")));
+	CHECK_EQ(number_at(root, "kinds/0/direction"), 1);
+	CHECK_EQ(number_at(root, "kinds/0/base/count"), 0);
+	CHECK_EQ(number_at(root, "kinds/0/head/count"), 9);
+	CHECK_EQ(number_at(root, "kinds/1/base/count"), 2);
+	CHECK_EQ(number_at(root, "kinds/1/base/least_run"), 1);
+	CHECK_EQ(number_at(root, "kinds/1/base/greatest_run"), 3);
+	json_decref(root);
+	root = pairs_as_json(1);
+	CHECK_EQ(json_array_size(member(root, "kinds")), 1);
+	CHECK_EQ(number_at(root, "kinds_omitted"), 1);
+	CHECK_STR(json_string_value(member(root, "kinds/0/text")), "more");
+	json_decref(root);
+}
+
+static void release_histograms(struct histogram *h, size_t nr)
+{
+	while (nr--)
+		histogram_release(h++);
+}
+
+int main(void)
+{
+	RUN(nothing_differs);
+	RUN(every_kind_of_change_is_described);
+	RUN(long_lists_are_cut);
+	RUN(sites_that_differ_come_first);
+	RUN(kinds_that_differ_come_first);
+	release_histograms(base_runs, 3 * NR_DIFF_METRICS);
+	release_histograms(head_runs, NR_DIFF_METRICS);
+	release_histograms(quiet_runs, 3 * NR_DIFF_METRICS);
+	return 0;
+}
