@@ -24,15 +24,19 @@
 
    What is simpler here than in C11, and why no behaviour of these programs is lost:
      - A store goes to the end of its history.  In C11 it may go anywhere after the
-       storing thread's view; with one storing thread per location that is the end.
+       storing thread's view.  That is the end: a slot's location has one storing thread,
+       and a thread that stores into a lane or a chunk has seen all earlier stores
+       there (stores_are_newest of LaneTheorems.v).
      - No load buffering (no promises).  A load can see a store that is later in
        program order only round a cycle in which the loading thread also stores.
-       The readers store nothing shared, and the writer loads nothing shared.
-     - No release sequences: a relaxed store after a release store of the same
+       A slot's readers store nothing shared, and its writer loads nothing shared.
+       In lanes all that the collector stores after a load is a release, or is read
+       only through one; what a thread stores depends on what it loaded.
+     - No release sequences of stores: a relaxed store after a release store of the same
        thread passes on no more than rel.  C11 before C++20 promises more; leaving
        it out allows more behaviours, so what is proven holds there, too.  (The run
        in Torn.v does not depend on it: it has no relaxed store to a location that
-       was release-stored before.)
+       was release-stored before.)  Those of read-modify-writes are here.
      - "dmb ishst" is modelled as a release fence.  It is weaker by the order of
        earlier loads; a thread that loads nothing is not affected.
 *)
@@ -41,29 +45,15 @@ Import ListNotations.
 
 (* ---- locations ---------------------------------------------------------- *)
 
-(* The five fields of a slot that are accessed; ctp.h, struct ctp_epoch. *)
-Inductive field := Seq | Time | Tid | Addr | Act.
+(* Any type with a decidable equality: Slot.v and Lane.v have one each. *)
+Class Locations (loc : Type) := {
+  loc_eqb : loc -> loc -> bool;
+  loc_eqb_spec : forall a b, reflect (a = b) (loc_eqb a b)
+}.
 
-Definition field_eqb (a b : field) : bool :=
-  match a, b with
-  | Seq, Seq | Time, Time | Tid, Tid | Addr, Addr | Act, Act => true
-  | _, _ => false
-  end.
+Section Machine.
 
-Lemma field_eqb_spec : forall a b, reflect (a = b) (field_eqb a b).
-Proof. destruct a, b; constructor; congruence. Qed.
-
-(* A field of a slot of the station. *)
-Definition loc := (nat * field)%type.
-
-Definition loc_eqb (a b : loc) : bool :=
-  (fst a =? fst b) && field_eqb (snd a) (snd b).
-
-Lemma loc_eqb_spec : forall a b, reflect (a = b) (loc_eqb a b).
-Proof.
-  intros [i f] [j g]; unfold loc_eqb; simpl.
-  destruct (Nat.eqb_spec i j), (field_eqb_spec f g); constructor; congruence.
-Qed.
+Context {loc : Type} {locations : Locations loc}.
 
 Lemma loc_eqb_refl : forall l, loc_eqb l l = true.
 Proof. intro l; destruct (loc_eqb_spec l l); congruence. Qed.
@@ -121,6 +111,37 @@ Definition fence_release (th : thread) : thread := Thread (cur th) (acq th) (cur
 Definition fence_acquire (th : thread) : thread :=
   Thread (join (cur th) (acq th)) (acq th) (rel th).
 
+(* ---- read-modify-write ---------------------------------------------------- *)
+
+(*
+   A compare-and-swap that succeeds: it reads the newest message, because nothing can be
+   between the message that it reads and the one that it stores.  Its message passes on what
+   the message before it did, whatever its own order is: a release sequence.  @o is the
+   order of the store; the load is relaxed.
+
+   A compare-and-swap that fails is a relaxed load; the programs here forget what it
+   returned and load again.  None: the newest message has another value.
+*)
+Definition newest_msg (m : memory) (l : loc) : msg := last (m l) (Msg 0 bottom).
+Definition newest (m : memory) (l : loc) : nat := val (newest_msg m l).
+
+Definition cas (o : order) (l : loc) (expected v : nat) (m : memory) (th : thread)
+  : option (memory * thread) :=
+  let x := newest_msg m l in
+  if val x =? expected then
+    let here := at_ l (length (m l)) in
+    let passed_on := match o with Relaxed => rel th | Ordered => cur th end in
+    Some (append m l (Msg v (join (carries x) (join passed_on here))),
+          Thread (join (cur th) here) (join (acq th) (join (carries x) here)) (rel th))
+  else None.
+
+(* An addition always succeeds; both its load and its store are relaxed. *)
+Definition fetch_add (l : loc) (v : nat) (m : memory) (th : thread) : memory * thread :=
+  let x := newest_msg m l in
+  let here := at_ l (length (m l)) in
+  (append m l (Msg (val x + v) (join (carries x) (join (rel th) here))),
+   Thread (join (cur th) here) (join (acq th) (join (carries x) here)) (rel th)).
+
 (* ---- facts -------------------------------------------------------------- *)
 
 Lemma join_l : forall v w l, v l <= join v w l.
@@ -168,3 +189,83 @@ Qed.
 
 Lemma nth_lt : forall (h : list msg) t y, nth_error h t = Some y -> t < length h.
 Proof. intros h t y H; apply nth_error_Some; congruence. Qed.
+
+(* ---- what a load returns ---------------------------------------------------- *)
+
+Lemma load_spec : forall o l t m th v th',
+  load o l t m th = Some (v, th') ->
+  exists x, nth_error (m l) t = Some x /\ v = val x /\ cur th l <= t
+    /\ (forall l', cur th l' <= cur th' l')
+    /\ (forall l', acq th l' <= acq th' l')
+    /\ t <= cur th' l
+    /\ (forall l', carries x l' <= acq th' l')
+    /\ (o = Ordered -> forall l', carries x l' <= cur th' l').
+Proof.
+  intros o l t m th v th' H; unfold load in H.
+  destruct (Nat.leb_spec (cur th l) t); [|discriminate].
+  destruct (nth_error (m l) t) as [x|]; [|discriminate].
+  exists x; destruct o; inversion H; subst; cbn [cur acq]; repeat split; auto;
+    try discriminate; intros; unfold join; rewrite ?at_here; lia.
+Qed.
+
+(* ---- views within the histories --------------------------------------------- *)
+
+Definition bounded (m : memory) (v : view) : Prop := forall l, v l < length (m l).
+
+Lemma bounded_join : forall m v w, bounded m v -> bounded m w -> bounded m (join v w).
+Proof. intros m v w A B l; specialize (A l); specialize (B l); unfold join; lia. Qed.
+
+Lemma bounded_append : forall m v l x, bounded m v -> bounded (append m l x) v.
+Proof. intros m v l x A l'; specialize (A l'); rewrite append_length; lia. Qed.
+
+Lemma bounded_at : forall m l t, (forall l', 0 < length (m l')) -> t < length (m l) ->
+  bounded m (at_ l t).
+Proof.
+  intros m l t P H l'; unfold at_; destruct (loc_eqb_spec l l') as [<-|]; [assumption|apply P].
+Qed.
+
+Lemma bounded_positive : forall m v, bounded m v -> forall l, 0 < length (m l).
+Proof. intros m v B l; specialize (B l); lia. Qed.
+
+Lemma load_bounded : forall m th o l t v th',
+  (forall l t x, nth_error (m l) t = Some x -> bounded m (carries x)) ->
+  bounded m (cur th) -> bounded m (acq th) ->
+  load o l t m th = Some (v, th') -> bounded m (cur th') /\ bounded m (acq th').
+Proof.
+  intros m th o l t v th' BM BC BA H; unfold load in H.
+  destruct (cur th l <=? t); [|discriminate].
+  destruct (nth_error (m l) t) as [x|] eqn:X; [|discriminate].
+  pose proof (BM _ _ _ X) as BX.
+  assert (AT : bounded m (at_ l t)).
+  { apply bounded_at; [eapply bounded_positive; eauto|eapply nth_lt; eauto]. }
+  destruct o; inversion H; subst; cbn; repeat split; repeat apply bounded_join; assumption.
+Qed.
+
+Lemma store_bounded : forall m th o l v m' th',
+  (forall l t x, nth_error (m l) t = Some x -> bounded m (carries x)) ->
+  bounded m (cur th) -> bounded m (rel th) ->
+  store o l v m th = (m', th') ->
+  (forall l t x, nth_error (m' l) t = Some x -> bounded m' (carries x))
+  /\ bounded m' (cur th') /\ bounded m' (rel th')
+  /\ (forall w, bounded m w -> bounded m' w).
+Proof.
+  intros m th o l v m' th' BM BC BR H; unfold store in H; inversion H; subst; clear H.
+  assert (AT : forall x, bounded (append m l x) (at_ l (length (m l)))).
+  { intro x; apply bounded_at.
+    - intro l'; rewrite append_length; pose proof (bounded_positive _ _ BC l'); lia.
+    - rewrite append_length, loc_eqb_refl; lia. }
+  repeat split; cbn.
+  - intros l' t x X; apply append_nth in X; destruct X as [X|(_ & _ & ->)].
+    + apply bounded_append; eauto.
+    + apply bounded_join; [|apply AT]. destruct o; apply bounded_append; assumption.
+  - apply bounded_join; [apply bounded_append; assumption|apply AT].
+  - apply bounded_append; assumption.
+  - intros w B; apply bounded_append; assumption.
+Qed.
+
+End Machine.
+
+Arguments view : clear implicits.
+Arguments memory : clear implicits.
+Arguments thread : clear implicits.
+Arguments msg : clear implicits.

@@ -11,24 +11,6 @@ Import ListNotations.
 
 Ltac Zify.zify_post_hook ::= Z.to_euclidean_division_equations.
 
-(* ---- what a load gives -------------------------------------------------- *)
-
-Lemma load_spec : forall o l t m th v th',
-  load o l t m th = Some (v, th') ->
-  exists x, nth_error (m l) t = Some x /\ v = val x /\ cur th l <= t
-    /\ (forall l', cur th l' <= cur th' l')
-    /\ (forall l', acq th l' <= acq th' l')
-    /\ t <= cur th' l
-    /\ (forall l', carries x l' <= acq th' l')
-    /\ (o = Ordered -> forall l', carries x l' <= cur th' l').
-Proof.
-  intros o l t m th v th' H; unfold load in H.
-  destruct (Nat.leb_spec (cur th l) t); [|discriminate].
-  destruct (nth_error (m l) t) as [x|]; [|discriminate].
-  exists x; destruct o; inversion H; subst; cbn [cur acq]; repeat split; auto;
-    try discriminate; intros; unfold join; rewrite ?at_here; lia.
-Qed.
-
 (* ---- what has been begun ------------------------------------------------- *)
 
 (* The number of events that were begun; all but perhaps the last are complete. *)

@@ -15,6 +15,39 @@ Require Import Arith List Lia Bool.
 Require Import Memory.
 Import ListNotations.
 
+(* ---- locations ---------------------------------------------------------- *)
+
+(* The five fields of a slot that are accessed; ctp.h, struct ctp_epoch. *)
+Inductive field := Seq | Time | Tid | Addr | Act.
+
+Definition field_eqb (a b : field) : bool :=
+  match a, b with
+  | Seq, Seq | Time, Time | Tid, Tid | Addr, Addr | Act, Act => true
+  | _, _ => false
+  end.
+
+Lemma field_eqb_spec : forall a b, reflect (a = b) (field_eqb a b).
+Proof. destruct a, b; constructor; congruence. Qed.
+
+(* A field of a slot of the station. *)
+Notation loc := (nat * field)%type.
+
+Definition slot_eqb (a b : loc) : bool :=
+  (fst a =? fst b) && field_eqb (snd a) (snd b).
+
+Lemma slot_eqb_spec : forall a b, reflect (a = b) (slot_eqb a b).
+Proof.
+  intros [i f] [j g]; unfold slot_eqb; simpl.
+  destruct (Nat.eqb_spec i j), (field_eqb_spec f g); constructor; congruence.
+Qed.
+
+#[global] Instance slot_locations : Locations loc :=
+  { loc_eqb := slot_eqb; loc_eqb_spec := slot_eqb_spec }.
+
+Notation view := (Memory.view loc).
+Notation memory := (Memory.memory loc).
+Notation thread := (Memory.thread loc).
+
 (* ---- event numbers, slots and seqs -------------------------------------- *)
 
 Definition slots := 8.                                 (* CTP_SLOTS *)

@@ -125,28 +125,11 @@ Proof. intros s i R E; destruct (exact_loss s i R) as (A & _); lia. Qed.
 
 (* ---- no thread waits ------------------------------------------------------------- *)
 
-Definition bounded (m : memory) (v : view) : Prop := forall l, v l < length (m l).
-
 Record bounds_ok (s : state) : Prop := {
   bd_msg : forall l t x, nth_error (mem s l) t = Some x -> bounded (mem s) (carries x);
   bd_wr : bounded (mem s) (cur (wth (wr s))) /\ bounded (mem s) (rel (wth (wr s)));
   bd_rd : forall i, bounded (mem s) (cur (rth (rd s i))) /\ bounded (mem s) (acq (rth (rd s i)))
 }.
-
-Lemma bounded_join : forall m v w, bounded m v -> bounded m w -> bounded m (join v w).
-Proof. intros m v w A B l; specialize (A l); specialize (B l); unfold join; lia. Qed.
-
-Lemma bounded_append : forall m v l x, bounded m v -> bounded (append m l x) v.
-Proof. intros m v l x A l'; specialize (A l'); rewrite append_length; lia. Qed.
-
-Lemma bounded_at : forall m l t, (forall l', 0 < length (m l')) -> t < length (m l) ->
-  bounded m (at_ l t).
-Proof.
-  intros m l t P H l'; unfold at_; destruct (loc_eqb_spec l l') as [<-|]; [assumption|apply P].
-Qed.
-
-Lemma bounded_positive : forall m v, bounded m v -> forall l, 0 < length (m l).
-Proof. intros m v B l; specialize (B l); lia. Qed.
 
 Lemma rstep_thread : forall m r t fits last r',
   rstep Ours m r t fits last = Some r' ->
@@ -163,42 +146,6 @@ Proof.
          repeat match goal with |- context [if ?b then _ else _] => destruct b end;
          try destruct (state_of _ _ _); try destruct last; try destruct later; reflexivity).
   right; inversion H; reflexivity.
-Qed.
-
-Lemma load_bounded : forall m th o l t v th',
-  (forall l t x, nth_error (m l) t = Some x -> bounded m (carries x)) ->
-  bounded m (cur th) -> bounded m (acq th) ->
-  load o l t m th = Some (v, th') -> bounded m (cur th') /\ bounded m (acq th').
-Proof.
-  intros m th o l t v th' BM BC BA H; unfold load in H.
-  destruct (cur th l <=? t); [|discriminate].
-  destruct (nth_error (m l) t) as [x|] eqn:X; [|discriminate].
-  pose proof (BM _ _ _ X) as BX.
-  assert (AT : bounded m (at_ l t)).
-  { apply bounded_at; [eapply bounded_positive; eauto|eapply nth_lt; eauto]. }
-  destruct o; inversion H; subst; cbn; repeat split; repeat apply bounded_join; assumption.
-Qed.
-
-Lemma store_bounded : forall m th o l v m' th',
-  (forall l t x, nth_error (m l) t = Some x -> bounded m (carries x)) ->
-  bounded m (cur th) -> bounded m (rel th) ->
-  store o l v m th = (m', th') ->
-  (forall l t x, nth_error (m' l) t = Some x -> bounded m' (carries x))
-  /\ bounded m' (cur th') /\ bounded m' (rel th')
-  /\ (forall w, bounded m w -> bounded m' w).
-Proof.
-  intros m th o l v m' th' BM BC BR H; unfold store in H; inversion H; subst; clear H.
-  assert (AT : forall x, bounded (append m l x) (at_ l (length (m l)))).
-  { intro x; apply bounded_at.
-    - intro l'; rewrite append_length; pose proof (bounded_positive _ _ BC l'); lia.
-    - rewrite append_length, loc_eqb_refl; lia. }
-  repeat split; cbn.
-  - intros l' t x X; apply append_nth in X; destruct X as [X|(_ & _ & ->)].
-    + apply bounded_append; eauto.
-    + apply bounded_join; [|apply AT]. destruct o; apply bounded_append; assumption.
-  - apply bounded_join; [apply bounded_append; assumption|apply AT].
-  - apply bounded_append; assumption.
-  - intros w B; apply bounded_append; assumption.
 Qed.
 
 Lemma step_bounds : forall s c s', bounds_ok s -> step s c = Some s' -> bounds_ok s'.

@@ -152,7 +152,7 @@ Proof.
     change (0 <? 0) with false; unfold seq_of, slots; lia. }
   constructor; cbn [wk wpc wth cur rel]; intros.
   - lia.
-  - rewrite append_length, Len, stores_step by lia; unfold loc_eqb; simpl.
+  - rewrite append_length, Len, stores_step by lia; cbn [loc_eqb slot_locations]; unfold slot_eqb; simpl.
     rewrite (Nat.eqb_sym (slot_of k) i).
     generalize (stores k 0 i f); intro n; destruct (i =? slot_of k), f; cbn; lia.
   - apply append_nth in H0; destruct H0 as [H0|(El & Et & ->)].
@@ -222,7 +222,7 @@ Proof.
   assert (K : k = 8 * (k / 8) + slot_of k) by arith.
   constructor; cbn [wk wpc wth cur rel]; intros.
   - lia.
-  - rewrite append_length, Len, (stores_step k p) by lia; unfold loc_eqb; cbn [fst snd].
+  - rewrite append_length, Len, (stores_step k p) by lia; cbn [loc_eqb slot_locations]; unfold slot_eqb; cbn [fst snd].
     rewrite (Nat.eqb_sym (slot_of k) i), Hp.
     generalize (stores k (pos f) i f0); intro n.
     destruct (i =? slot_of k), f, f0; cbn; try congruence; lia.
@@ -263,7 +263,7 @@ Proof.
     cbn iota; unfold seq_of, slots; lia. }
   constructor; cbn [wk wpc wth cur rel]; intros.
   - lia.
-  - rewrite append_length, Len, stores_last by lia; unfold loc_eqb; cbn [fst snd].
+  - rewrite append_length, Len, stores_last by lia; cbn [loc_eqb slot_locations]; unfold slot_eqb; cbn [fst snd].
     rewrite (Nat.eqb_sym (slot_of k) i). lia.
   - apply append_nth in H0; destruct H0 as [H0|(El & Et & ->)];
       [eapply ok_seq; eauto | simpl; lia].

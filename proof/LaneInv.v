@@ -1,0 +1,319 @@
+(* SPDX-License-Identifier: MIT *)
+(*
+   LaneInv.v - the invariant of lanes, chunks and their pool.
+
+   A chunk has one owner at any time: the stack of the pool, a thread that has just taken
+   it, a lane, or the collector that gives it back.  The owner's view covers the chunk: it has
+   seen every store to it.  That is all that is needed: a view that covers a location
+   can only read the newest message there, and a store goes after all others.
+   Counters (head, state, dropped, used) hold their own timestamps, as seq does in a slot.
+*)
+Require Import Arith List Lia Bool Cantor.
+Require Import Memory Lane.
+Import ListNotations.
+
+(* ---- memory ------------------------------------------------------------------ *)
+
+(* A thread with this view has seen all stores to x. *)
+Definition covers (m : memory) (v : view) (x : place) : Prop := length (m x) <= S (v x).
+
+(* The message at t has the value t. *)
+Definition counts (m : memory) (x : place) : Prop :=
+  forall t y, nth_error (m x) t = Some y -> val y = t.
+
+Definition chunk_of (x : place) : option nat :=
+  match x with Link c => Some c | Word c _ _ => Some c | _ => None end.
+
+Definition lane_of (x : place) : option nat :=
+  match x with State l | First l | Head l | Dropped l => Some l | _ => None end.
+
+Lemma newest_append : forall (m : memory) x y, newest (append m x y) x = val y.
+Proof. intros; unfold newest, newest_msg; rewrite append_here, last_last; reflexivity. Qed.
+
+Lemma newest_msg_append : forall (m : memory) x y, newest_msg (append m x y) x = y.
+Proof. intros; unfold newest_msg; rewrite append_here, last_last; reflexivity. Qed.
+
+Lemma newest_same : forall (m m' : memory) x, m' x = m x -> newest m' x = newest m x.
+Proof. intros m m' x E; unfold newest, newest_msg; rewrite E; reflexivity. Qed.
+
+Lemma newest_other : forall (m : memory) x z y, x <> z -> newest (append m x y) z = newest m z.
+Proof. intros; apply newest_same, append_other; assumption. Qed.
+
+Lemma covers_same : forall (m m' : memory) v x, m' x = m x -> covers m v x -> covers m' v x.
+Proof. unfold covers; intros m m' v x E H; rewrite E; assumption. Qed.
+
+Lemma covers_mono : forall (m : memory) v v' x, v x <= v' x -> covers m v x -> covers m v' x.
+Proof. unfold covers; intros; lia. Qed.
+
+Lemma covers_new : forall (m : memory) v x y, length (m x) <= v x -> covers (append m x y) v x.
+Proof.
+  unfold covers; intros m v x y H; rewrite append_length, loc_eqb_refl; lia.
+Qed.
+
+Lemma counts_append : forall (m : memory) x y,
+  counts m x -> val y = length (m x) -> counts (append m x y) x.
+Proof.
+  intros m x y C V t z H; apply append_nth in H; destruct H as [H|(_ & -> & ->)]; auto.
+Qed.
+
+Lemma counts_same : forall (m m' : memory) x, m' x = m x -> counts m x -> counts m' x.
+Proof. unfold counts; intros m m' x E C t y; rewrite E; apply C. Qed.
+
+Lemma nth_newest : forall (m : memory) x, 0 < length (m x) ->
+  nth_error (m x) (length (m x) - 1) = Some (newest_msg m x).
+Proof.
+  intros m x H; unfold newest_msg; destruct (m x) as [|a h]; [simpl in H; lia|].
+  destruct (@exists_last _ (a :: h)) as (h' & b & E); [discriminate|]; rewrite E.
+  rewrite app_length, last_last; simpl. rewrite nth_error_app2 by lia.
+  replace (length h' + 1 - 1 - length h') with 0 by lia; reflexivity.
+Qed.
+
+Lemma counts_newest : forall (m : memory) x, counts m x -> 0 < length (m x) ->
+  S (newest m x) = length (m x).
+Proof.
+  intros m x C H; pose proof (C _ _ (nth_newest m x H)) as E; unfold newest; lia.
+Qed.
+
+(* A view that covers a location reads the newest message. *)
+Lemma covers_load : forall o x t (m : memory) th v th',
+  load o x t m th = Some (v, th') -> covers m (cur th) x ->
+  S t = length (m x) /\ v = newest m x.
+Proof.
+  intros o x t m th v th' H C; destruct (load_spec _ _ _ _ _ _ _ H) as (y & N & -> & L & _).
+  pose proof (nth_lt _ _ _ N) as B. unfold covers in C.
+  assert (E : t = length (m x) - 1) by lia. split; [lia|].
+  rewrite E, nth_newest in N by lia. injection N as <-; reflexivity.
+Qed.
+
+(* ---- owners -------------------------------------------------------------------- *)
+
+Inductive owner :=
+| Fresh                        (* never taken *)
+| Stacked                      (* given back *)
+| Popped (l : nat)             (* taken by thread l, not yet in its lane *)
+| Linked (l j : nat)           (* chunk j of lane l *)
+| Giving.                      (* the collector gives it back *)
+
+Definition set_owner (own : nat -> owner) (c : nat) (o : owner) : nat -> owner :=
+  fun c' => if c =? c' then o else own c'.
+
+Lemma set_owner_here : forall own c o, set_owner own c o c = o.
+Proof. intros; unfold set_owner; rewrite Nat.eqb_refl; reflexivity. Qed.
+
+Lemma set_owner_other : forall own c c' o, c <> c' -> set_owner own c o c' = own c'.
+Proof. intros; unfold set_owner; destruct (Nat.eqb_spec c c'); congruence. Qed.
+
+Section Invariant.
+
+Variable room limit : nat.
+Variable event : nat -> nat -> record.
+Hypothesis some_room : 0 < room.
+
+Definition gap_of (r : record) : option nat :=
+  match r with 2 :: nr :: _ => Some nr | _ => None end.
+
+(* An event is a whole record, and none that says that events are missing. *)
+Hypothesis honest : forall l k, length (event l k) = words /\ gap_of (event l k) = None.
+
+Definition holds (c : ppc) : option nat :=
+  match c with PGot c | PFirst c | POpen c | PLinkTo c => Some c | _ => None end.
+
+Definition link_to (c : option nat) : nat := match c with Some c => S c | None => 0 end.
+
+(* ---- the accounts of a lane -------------------------------------------------------- *)
+
+(* @r tells of the events from @k up to @n: each is there, or is counted in a gap. *)
+Inductive tells (l k : nat) : list record -> nat -> Prop :=
+| tells_none : tells l k [] k
+| tells_event : forall r n, tells l k r n -> tells l k (r ++ [event l n]) (S n)
+| tells_gap : forall r n nr, tells l k r n -> tells l k (r ++ [gap_record nr]) (n + nr).
+
+Fixpoint lost_in (r : list record) : nat :=
+  match r with
+  | [] => 0
+  | x :: r => match gap_of x with Some nr => nr | None => 0 end + lost_in r
+  end.
+
+Fixpoint events_in (r : list record) : nat :=
+  match r with
+  | [] => 0
+  | x :: r => match gap_of x with Some _ => 0 | None => 1 end + events_in r
+  end.
+
+Lemma lost_in_app : forall a b, lost_in (a ++ b) = lost_in a + lost_in b.
+Proof. clear some_room. induction a; simpl; intros; rewrite ?IHa; lia. Qed.
+
+Lemma events_in_app : forall a b, events_in (a ++ b) = events_in a + events_in b.
+Proof. clear some_room. induction a; simpl; intros; rewrite ?IHa; lia. Qed.
+
+Lemma tells_sum : forall l k r n, tells l k r n -> n = k + events_in r + lost_in r.
+Proof. clear some_room.
+  intros l k r n T; induction T as [|r n T IH|r n nr T IH]; simpl; [lia| |];
+    rewrite events_in_app, lost_in_app; simpl; [rewrite (proj2 (honest l n))|]; lia.
+Qed.
+
+(* ---- a lane: its thread, and what the collector knows of it ------------------------- *)
+
+Definition ended (p : producer) : Prop := dead p = true \/ pc p = PEnd.
+
+Definition phase (p : producer) : nat :=
+  match chain p with [] => 0 | _ => match pc p with PEnd => 2 | _ => 1 end end.
+
+(* The view covers the first t records, and the links that lead to them. *)
+Definition cover_upto (m : memory) (ch : list nat) (g : nat) (v : view) (t : nat) : Prop :=
+  forall j c, nth_error ch j = Some c -> g <= j ->
+    (forall i w, i < room -> room * j + i < t -> covers m v (Word c i w))
+    /\ (room * S j < t -> covers m v (Link c)).
+
+(* The view covers all that the thread has stored. *)
+Definition settled (m : memory) (l : nat) (ch : list nat) (g : nat) (v : view) : Prop :=
+  (forall x, lane_of x = Some l -> covers m v x)
+  /\ forall j c x, nth_error ch j = Some c -> g <= j -> chunk_of x = Some c -> covers m v x.
+
+Definition put_ok (m : memory) (l : nat) (p : producer) (w : nat) : Prop :=
+  let n := length (log p) in
+  n < room * length (chain p)
+  /\ forall w', w' < w ->
+       newest m (Word (nth (n / room) (chain p) 0) (n mod room) w') = nth w' (now event l p) 0.
+
+Definition is_full (p : producer) : Prop := length (log p) = room * length (chain p).
+
+Definition pc_ok (m : memory) (l : nat) (p : producer) : Prop :=
+  match pc p with
+  | PIdle => True
+  | PEnd => chain p <> []
+  | PPop | PPopLink _ | PPopCas _ _ | PExtend | PExtendCas _ | PFull | PGot _ => is_full p
+  | PFirst c => chain p = [] /\ newest m (Link c) = 0
+  | POpen c => chain p = [] /\ newest m (Link c) = 0 /\ newest m (First l) = S c
+  | PLinkTo c => is_full p /\ chain p <> [] /\ newest m (Link c) = 0
+  | PPut w => w < words /\ put_ok m l p w
+  | PPublish => put_ok m l p words
+  end.
+
+Record lane_ok (m : memory) (own : nat -> owner) (l : nat) (p : producer) (u : cursor)
+  (v : view) : Prop := {
+  lk_popped : forall c, own c = Popped l <-> holds (pc p) = Some c;
+  lk_linked : forall j c,
+    own c = Linked l j <-> nth_error (chain p) j = Some c /\ given u <= j;
+  lk_sees : forall c x, chunk_of x = Some c ->
+    own c = Popped l \/ (exists j, own c = Linked l j) -> covers m (cur (pth p)) x;
+  lk_mine : forall x, lane_of x = Some l -> covers m (cur (pth p)) x;
+  lk_links : forall j c, nth_error (chain p) j = Some c -> given u <= j ->
+    newest m (Link c) = link_to (nth_error (chain p) (S j));
+  lk_long : length (log p) <= room * length (chain p);
+  lk_used : room * (length (chain p) - 1) <= length (log p);
+  lk_words : forall n r c w, nth_error (log p) n = Some r ->
+    nth_error (chain p) (n / room) = Some c -> given u <= n / room -> w < words ->
+    newest m (Word c (n mod room) w) = nth w r 0;
+  lk_size : forall r, In r (log p) -> length r = words;
+  lk_head : counts m (Head l) /\ length (m (Head l)) = S (length (log p));
+  lk_heads : forall t x, nth_error (m (Head l)) t = Some x ->
+    cover_upto m (chain p) (given u) (carries x) t;
+  lk_state : counts m (State l) /\ length (m (State l)) = S (phase p);
+  lk_opened : forall t x, nth_error (m (State l)) (S t) = Some x ->
+    covers m (carries x) (First l);
+  lk_closed : forall x, nth_error (m (State l)) 2 = Some x -> settled m l (chain p) (given u) (carries x);
+  lk_first : forall c, nth_error (chain p) 0 = Some c -> newest m (First l) = S c;
+  lk_dropped : counts m (Dropped l) /\ length (m (Dropped l)) = S (dropped p);
+  lk_tells : exists n, tells l (homeless p) (log p) n /\ events p = n + gap p
+    /\ dropped p = lost_in (log p) + gap p;
+  lk_pc : dead p = false -> pc_ok m l p;
+  lk_adopted : exists rest, chain p = adopted u ++ rest;
+  lk_accepted : exists rest, log p = accepted u ++ rest;
+  lk_bounds : length (accepted u) <= head u <= length (log p);
+  lk_at : room * (length (adopted u) - 1) <= length (accepted u) <= room * length (adopted u);
+  lk_turned : 1 < length (adopted u) ->
+    room * (length (adopted u) - 1) < head u \/ orphan u = true;
+  lk_given : given u < length (adopted u) \/ (given u = 0 /\ adopted u = [])
+    \/ (given u = length (adopted u) /\ orphan u = true /\ length (accepted u) = head u);
+  lk_head_seen : head u <= v (Head l);
+  lk_seen : cover_upto m (chain p) (given u) v (head u);
+  lk_orphan : orphan u = true ->
+    ended p /\ settled m l (chain p) (given u) v /\ head u = length (log p) /\ lost u = dropped p;
+  lk_heard : heard u = true -> dead p = true /\ settled m l (chain p) (given u) v
+}.
+
+Lemma alive_given : forall m own l p u v, lane_ok m own l p u v ->
+  dead p = false -> pc p <> PEnd -> given u <= length (chain p) - 1.
+Proof. clear some_room.
+  intros m own l p u v K D E.
+  destruct (lk_adopted _ _ _ _ _ _ K) as (rest & EQ); rewrite EQ, app_length.
+  destruct (lk_given _ _ _ _ _ _ K) as [G|[[G1 G2]|(G1 & G2 & G3)]]; try lia.
+  destruct (lk_orphan _ _ _ _ _ _ K G2) as ([X|X] & _); congruence.
+Qed.
+
+(* What a step that does not concern lane l leaves as it is. *)
+Definition apart (m m' : memory) (own own' : nat -> owner) (l : nat) : Prop :=
+  (forall x, lane_of x = Some l -> m' x = m x)
+  /\ (forall x c, chunk_of x = Some c ->
+        own c = Popped l \/ (exists j, own c = Linked l j) -> m' x = m x)
+  /\ (forall c, own' c = Popped l <-> own c = Popped l)
+  /\ (forall c j, own' c = Linked l j <-> own c = Linked l j).
+
+Lemma lane_ok_apart : forall m m' own own' l p u v v',
+  lane_ok m own l p u v -> apart m m' own own' l -> (forall x, v x <= v' x) ->
+  lane_ok m' own' l p u v'.
+Proof.
+  intros m m' own own' l p u v v' K (AL & AC & AP & AK) V.
+  pose proof (lk_linked _ _ _ _ _ _ K) as LL.
+  assert (ML : forall j c x, nth_error (chain p) j = Some c -> given u <= j ->
+                 chunk_of x = Some c -> m' x = m x).
+  { intros j c x N G C; apply (AC x c C); right; exists j; apply LL; auto. }
+  assert (MP : forall c x, holds (pc p) = Some c -> chunk_of x = Some c -> m' x = m x).
+  { intros c x N C; apply (AC x c C); left; apply (lk_popped _ _ _ _ _ _ K); assumption. }
+  assert (CU : forall w w' t, (forall x, w x <= w' x) ->
+             cover_upto m (chain p) (given u) w t -> cover_upto m' (chain p) (given u) w' t).
+  { intros w w' t W C j c N G; destruct (C j c N G) as [C1 C2]; split.
+    - intros i x I T; eapply covers_same; [eapply ML; eauto; reflexivity|].
+      eapply covers_mono; [apply W|]; auto.
+    - intro T; eapply covers_same; [eapply ML; eauto; reflexivity|].
+      eapply covers_mono; [apply W|]; auto. }
+  assert (SE : forall w w', (forall x, w x <= w' x) ->
+             settled m l (chain p) (given u) w -> settled m' l (chain p) (given u) w').
+  { intros w w' W [S1 S2]; split; intros.
+    - eapply covers_same; [eapply AL; eauto|]; eapply covers_mono; [apply W|]; auto.
+    - eapply covers_same; [eapply ML; eauto|]; eapply covers_mono; [apply W|]; eauto. }
+  assert (PO : forall w, dead p = false -> pc p <> PEnd -> put_ok m l p w -> put_ok m' l p w).
+  { intros w D E [P1 P2]; split; auto; intros w' W; rewrite <- (P2 w' W); apply newest_same.
+    destruct (nth_error (chain p) (length (log p) / room)) as [c|] eqn:N.
+    - rewrite (nth_error_nth _ _ 0 N). apply (ML _ c _ N); [|reflexivity].
+      etransitivity; [eapply alive_given; eauto|]. apply Nat.div_le_lower_bound; [lia|].
+      apply (lk_used _ _ _ _ _ _ K).
+    - apply nth_error_None in N; exfalso.
+      assert (length (log p) / room < length (chain p)) by
+        (apply Nat.div_lt_upper_bound; lia). lia. }
+  destruct K; constructor; intros; auto.
+  - rewrite AP; auto.
+  - rewrite AK; auto.
+  - rewrite AP in H0. setoid_rewrite AK in H0.
+    eapply covers_same; [eapply AC; eauto|]; eauto.
+  - eapply covers_same; [apply AL; assumption|]; auto.
+  - erewrite newest_same; [eauto|]; eapply ML; eauto; reflexivity.
+  - erewrite newest_same; [eauto|]; eapply ML; eauto; reflexivity.
+  - rewrite AL by reflexivity; split; [|apply lk_head0].
+    eapply counts_same; [apply AL; reflexivity|apply lk_head0].
+  - rewrite AL in H by reflexivity. eapply CU; eauto.
+  - rewrite AL by reflexivity; split; [|apply lk_state0].
+    eapply counts_same; [apply AL; reflexivity|apply lk_state0].
+  - rewrite AL in H by reflexivity. eapply covers_same; [apply AL; reflexivity|eauto].
+  - rewrite AL in H by reflexivity. eapply SE; eauto.
+  - erewrite newest_same; [eauto|]; apply AL; reflexivity.
+  - rewrite AL by reflexivity; split; [|apply lk_dropped0].
+    eapply counts_same; [apply AL; reflexivity|apply lk_dropped0].
+  - specialize (lk_pc0 H). unfold pc_ok in *; destruct (pc p) eqn:PC; auto;
+      repeat match goal with
+      | |- context [newest m' (Link ?c)] =>
+          rewrite (newest_same m m' (Link c)) by (apply (MP c); reflexivity)
+      | |- context [newest m' (First l)] =>
+          rewrite (newest_same m m' (First l)) by (apply AL; reflexivity)
+      end; auto.
+    + destruct lk_pc0; split; auto; apply PO; auto; discriminate.
+    + apply PO; auto; discriminate.
+  - etransitivity; [eassumption|apply V].
+  - eapply CU; eauto.
+  - destruct (lk_orphan0 H) as (A & B & C); repeat split; try apply C; auto;
+      eapply SE; eauto.
+  - destruct (lk_heard0 H) as (A & B); split; auto; eapply SE; eauto.
+Qed.
+
+End Invariant.
