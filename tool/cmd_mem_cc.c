@@ -81,12 +81,12 @@ static bool find_compiler(struct compiler_run *r, const char *chosen)
 		name = r->cxx ? "c++" : "cc";
 	if (!in_path(name, r->compiler, sizeof(r->compiler))) {
 		message_print(r->cmd->name, "cannot find the compiler '%s'", name);
-		fprintf(stderr, "hint: name one by --compiler=NAME or %s\n", variable);
+		fprintf(stderr, "hint: name one by --compiler NAME or %s\n", variable);
 		return false;
 	}
 	if (is_us(r->compiler)) {
 		message_print(r->cmd->name, "the compiler '%s' is this command itself", name);
-		fprintf(stderr, "hint: name the real one by --compiler=NAME or %s\n", variable);
+		fprintf(stderr, "hint: name the real one by --compiler NAME or %s\n", variable);
 		return false;
 	}
 	return true;
@@ -212,6 +212,38 @@ static int compiler_make_plan(const struct compiler_run *r, int argc, char **arg
 	return rc;
 }
 
+/* The value of @name=VALUE or @name VALUE at argv[*@i], or NULL; @i moves to the value's word. */
+static const char *compiler_option_value(const char *name, int argc, char **argv, int *i)
+{
+	size_t length = strlen(name);
+
+	if (strncmp(argv[*i], name, length) != 0)
+		return NULL;
+	if (argv[*i][length] == '=')
+		return argv[*i] + length + 1;
+	return !argv[*i][length] && *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+/* Returns the index of the first argument of the compiler. */
+static int compiler_parse_options(struct compiler_run *r, int argc, char **argv,
+				  const char **chosen)
+{
+	const char *value;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if ((value = compiler_option_value("--compiler", argc, argv, &i)))
+			*chosen = value;
+		else if ((value = compiler_option_value("--only", argc, argv, &i)))
+			words_add(&r->only, value);
+		else if (!strcmp(argv[i], "--show"))
+			r->show = true;
+		else
+			break;
+	}
+	return i;
+}
+
 static int compiler_start(const struct command *cmd, bool cxx, int argc, char **argv)
 {
 	struct compiler_run *r = calloc(1, sizeof(*r));
@@ -222,18 +254,7 @@ static int compiler_start(const struct command *cmd, bool cxx, int argc, char **
 		return EXIT_FAILED;
 	r->cmd = cmd;
 	r->cxx = cxx;
-	for (i = 1; i < argc; i++) {
-		if (!strncmp(argv[i], "--compiler=", 11))
-			chosen = argv[i] + 11;
-		else if (!strncmp(argv[i], "--only=", 7))
-			words_add(&r->only, argv[i] + 7);
-		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
-			words_add(&r->only, argv[++i]);
-		else if (!strcmp(argv[i], "--show"))
-			r->show = true;
-		else
-			break;
-	}
+	i = compiler_parse_options(r, argc, argv, &chosen);
 	if (argc == i || !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 		command_help_print(cmd);
 		rc = argc == i ? EXIT_USAGE : EXIT_OK;

@@ -140,6 +140,18 @@ def what_only_asks_or_preprocesses_is_passed_on(dir, cc, _cxx):
     assert made[0], "the compiler made no file of dependencies, so nothing was tested"
 
 
+@test
+def options_take_both_forms(dir):
+    """--NAME VALUE as the help has it, and --NAME=VALUE."""
+    sources(dir)
+    shown = [subprocess.run([TOOL, "mem", "cc", "--show", *options, "-c", "one.c"], cwd=dir, text=True, capture_output=True, check=True, env=CLEAN).stdout
+             for options in (["--compiler=gcc", "--only=one.c"], ["--compiler", "gcc", "--only", "one.c"], ["--compiler=gcc", "--only=main.c"])]
+    equal(shown[1], shown[0], "command")
+    assert shown[2] != shown[0], "--only has no effect on the command, so nothing was tested"
+    contains(subprocess.run([TOOL, "mem", "cc", "--compiler", "no-such-cc", "-c", "one.c"], cwd=dir, text=True, capture_output=True, env=CLEAN).stderr,
+             "cannot find the compiler 'no-such-cc'")
+
+
 LOOP = "float a[1024], b[1024];\nint main(void) { for (int i = 0; i < 1024; i++) a[i] += b[i]; return 0; }\n"
 WIDE = "typedef float v8 __attribute__((vector_size(32)));\nv8 x[64], y[64];\nint main(void) { for (int i = 0; i < 64; i++) x[i] += y[i]; return 0; }\n"
 
