@@ -12,6 +12,7 @@ set(ct_packages_debian "")
 set(ct_packages_fedora "")
 set(ct_packages_arch "")
 set(ct_left_out "") # optional libraries, a line each
+set(ct_without "")  # all optional libraries that are not used: "NAME (PURPOSE)"
 
 macro(ct_find prefix module)
 	if("${module}" MATCHES "^lib:(.*)$")
@@ -41,6 +42,10 @@ macro(ct_may_use option prefix module purpose debian fedora arch)
 		endif()
 	else()
 		set(${prefix}_FOUND FALSE)
+	endif()
+	if(NOT ${prefix}_FOUND)
+		string(REGEX REPLACE ">.*" "" name "${module}")
+		list(APPEND ct_without "${name} (${purpose})")
 	endif()
 endmacro()
 

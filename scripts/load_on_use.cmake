@@ -1,6 +1,21 @@
 # ct_load_on_use(TARGET PREFIX NAME): compile TARGET against the library NAME (found by pkg-config as
 # PREFIX) without linking it.  LIB<NAME>_SONAME is what the code passes to dlopen().
+# A static tool cannot load a library: it is linked (src/base/dynlib.h).
+function(ct_link_on_use target prefix name)
+	string(TOUPPER ${name} upper)
+	target_compile_definitions(${target} PRIVATE LIB${upper}_SONAME="lib${name}.a")
+	if(TARGET PkgConfig::${prefix})
+		target_link_libraries(${target} PRIVATE PkgConfig::${prefix})
+	else()
+		target_link_libraries(${target} PRIVATE ${${prefix}_LIBRARY})
+	endif()
+endfunction()
+
 function(ct_load_on_use target prefix name)
+	if(COROTRACER_STATIC)
+		ct_link_on_use(${target} ${prefix} ${name})
+		return()
+	endif()
 	find_library(${prefix}_FILE ${name} REQUIRED)
 	file(READ ${${prefix}_FILE} start LIMIT 256)
 	if(start MATCHES "INPUT\\(([^ )]+)") # a linker script names the file

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_version.c - corotracer version: the version, and the libraries it was built with. */
 #include <stdio.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 #include <jansson.h>
@@ -63,6 +64,34 @@ static void version_text_kernel(const char *release)
 		puts(": see 'Older kernels' in docs/containers.md");
 }
 
+/* Calls @each with every library that the build left out: "NAME (what it is for)". */
+static void version_each_without(void (*each)(struct json_writer *w, const char *text, int size),
+				 struct json_writer *w)
+{
+	const char *at = COROTRACER_WITHOUT;
+	size_t size;
+
+	for (; *at; at += size + (at[size] != '\0')) {
+		size = strcspn(at, "\n");
+		each(w, at, (int)size);
+	}
+}
+
+static void version_json_library(struct json_writer *w, const char *text, int size)
+{
+	char line[160];
+
+	snprintf(line, sizeof(line), "%.*s", size, text);
+	line[strcspn(line, " ")] = '\0';
+	jw_string(w, line);
+}
+
+static void version_text_library(struct json_writer *w, const char *text, int size)
+{
+	(void)w;
+	printf("built without %.*s\n", size, text);
+}
+
 static int version_print_json(const char *arch, const char *release)
 {
 	struct json_writer w;
@@ -84,6 +113,10 @@ static int version_print_json(const char *arch, const char *release)
 	jw_field_string(&w, "libmicrohttpd", server_library());
 	jw_field_string(&w, "zlib", ZLIB_VERSION);
 	jw_object_end(&w);
+	jw_key(&w, "without");
+	jw_array_begin(&w);
+	version_each_without(version_json_library, &w);
+	jw_array_end(&w);
 	jw_field_bool(&w, "page", page_embedded("index", &page, &err) == 0);
 	jw_key(&w, "exports");
 	jw_array_begin(&w);
@@ -109,6 +142,7 @@ static int run_version(int argc, char **argv)
 	if (o.json)
 		return version_print_json(uts.machine, uts.release);
 	printf("corotracer %s (cTP %u, %s)\n", COROTRACER_VERSION, CTP_VERSION, uts.machine);
+	version_each_without(version_text_library, NULL);
 	version_text_kernel(uts.release);
 	return EXIT_OK;
 }

@@ -118,12 +118,37 @@ static bool trace_session_join(const char *path)
 	return true;
 }
 
+/* Bytes of a cache line by the kernel; 0: unknown, as in a sandbox without /sys. */
+static long trace_session_kernel_line(void)
+{
+	char text[16], *c;
+	long line = 0;
+
+	crt_read_file("/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size", text,
+		      sizeof(text));
+	for (c = text; *c >= '0' && *c <= '9' && line < 65536; c++)
+		line = line * 10 + (*c - '0');
+	return line;
+}
+
+/* Bytes of a cache line.  Not every C library knows them. */
+static uint32_t trace_session_cache_line(void)
+{
+	long line = 0;
+
+#ifdef _SC_LEVEL1_DCACHE_LINESIZE
+	line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
+#endif
+	if (line <= 0)
+		line = trace_session_kernel_line();
+	return line > 0 ? (uint32_t)line : 64;
+}
+
 /* Claim an entry in the region's table of processes. */
 static bool trace_session_enter(void)
 {
 	struct crt_session *s = &crt_session;
 	struct crw_region *r = &s->region;
-	long line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
 	uint32_t i, unused = CRW_FREE;
 	struct crw_process *p;
 
@@ -149,7 +174,7 @@ static bool trace_session_enter(void)
 	p->serial = s->serial;
 	p->parent = s->parent;
 	p->start_ns = crt_now();
-	p->line_size = line > 0 ? (uint32_t)line : 64;
+	p->line_size = trace_session_cache_line();
 	p->lost = 0;
 	p->control = p->request = p->served = 0;
 	/* (mem-F) pairs with the acquire of the consumer. */

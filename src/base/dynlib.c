@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* dynlib.c - load shared libraries when a command first needs them. */
+/* dynlib.c - load shared libraries when a command first needs them; not in a static program. */
 #include "base/dynlib.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
+#ifdef COROTRACER_STATIC
+int dynlib_load(struct dynlib *lib, struct err *err)
+{
+	size_t i;
+
+	(void)err;
+	for (i = 0; i < lib->nr_symbols; i++)
+		memcpy(lib->symbols[i].pointer, &lib->symbols[i].linked, sizeof(void *));
+	return 0;
+}
+#else
 static int dynlib_missing(const struct dynlib *lib, struct err *err)
 {
 	err_set(err, -ENOENT, "cannot load %s: %s", lib->file, dlerror());
@@ -45,3 +56,4 @@ int dynlib_load(struct dynlib *lib, struct err *err)
 	lib->handle = handle;
 	return 0;
 }
+#endif

@@ -14,6 +14,9 @@
  *	struct libpq { DYNLIB_POINTERS(LIBPQ_FUNCTIONS) };
  *	...
  *	libpq.PQexec(connection, sql);
+ *
+ * A static program cannot load libraries: COROTRACER_STATIC links them, and the table has the
+ * functions' addresses.
  */
 #ifndef BASE_DYNLIB_H
 #define BASE_DYNLIB_H
@@ -25,6 +28,7 @@
 struct dynlib_symbol {
 	const char *name;
 	void *pointer; /* the address of the function pointer to set */
+	void *linked;  /* the function, if the library is part of the program; else NULL */
 };
 
 struct dynlib {
@@ -39,10 +43,16 @@ struct dynlib {
 #define DYNLIB_POINTER(name)       __typeof__(name) *name;
 #define DYNLIB_POINTERS(functions) functions(DYNLIB_POINTER)
 
+#ifdef COROTRACER_STATIC
+#define DYNLIB_LINKED(name) (void *)&name
+#else
+#define DYNLIB_LINKED(name) NULL
+#endif
+
 /*
- * Load @lib and set every pointer; does nothing if @lib is loaded already.  The library stays
- * loaded until the process ends.  Call before starting threads. -ENOENT: the library or one of its
- * functions is missing; the hint names the package.
+ * Load @lib unless it is linked, and set every pointer; does nothing if @lib is loaded already. The
+ * library stays loaded until the process ends.  Call before starting threads. -ENOENT: the library
+ * or one of its functions is missing; the hint names the package.
  */
 int dynlib_load(struct dynlib *lib, struct err *err);
 

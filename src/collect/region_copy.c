@@ -17,6 +17,7 @@
 #include "collect/region_list.h"
 #include "collect/region.h"
 #include "base/io.h"
+#include "base/libc_gaps.h"
 
 /* Limit for address space, not memory. */
 #define IMAGE_MAX (2 * BUFFER_HIGHEST)
@@ -541,7 +542,7 @@ static time_t file_made(int fd, const struct stat *st)
 {
 	struct statx x;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) == 0 && (x.stx_mask & STATX_BTIME))
+	if (kernel_statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) == 0 && (x.stx_mask & STATX_BTIME))
 		return (time_t)x.stx_btime.tv_sec;
 	return st->st_ctime;
 }

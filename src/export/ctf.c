@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/libc_gaps.h"
 #include "export/rewrite.h"
 #include "export/sink.h"
 #include "trace/ctf.h"
@@ -204,7 +205,7 @@ static int take_place(struct ctf_export *x, struct err *err)
 	}
 	if (errno != ENOTEMPTY && errno != EEXIST)
 		return err_errno(err, "cannot replace '%s'", x->path);
-	if (renameat2(AT_FDCWD, x->temporary, AT_FDCWD, x->path, RENAME_EXCHANGE) == 0)
+	if (kernel_rename_exchange(x->temporary, x->path) == 0)
 		return 0; /* the old trace has the temporary name now and is removed with it */
 	err_errno(err, "cannot replace '%s'", x->path);
 	err_hint(err, "remove it first, or choose another directory with -o");

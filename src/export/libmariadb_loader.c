@@ -4,7 +4,7 @@
 
 struct libmariadb libmariadb;
 
-#define LIBMARIADB_SYMBOL(name) { #name, &libmariadb.name },
+#define LIBMARIADB_SYMBOL(name) { #name, &libmariadb.name, DYNLIB_LINKED(name) },
 
 static const struct dynlib_symbol libmariadb_symbols[] = { LIBMARIADB_FUNCTIONS(
 	LIBMARIADB_SYMBOL) };

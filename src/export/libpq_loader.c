@@ -4,7 +4,7 @@
 
 struct libpq libpq;
 
-#define LIBPQ_SYMBOL(name) { #name, &libpq.name },
+#define LIBPQ_SYMBOL(name) { #name, &libpq.name, DYNLIB_LINKED(name) },
 
 static const struct dynlib_symbol libpq_symbols[] = { LIBPQ_FUNCTIONS(LIBPQ_SYMBOL) };
 

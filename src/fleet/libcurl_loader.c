@@ -7,7 +7,7 @@
 
 struct libcurl libcurl;
 
-#define LIBCURL_SYMBOL(name) { #name, &libcurl.name },
+#define LIBCURL_SYMBOL(name) { #name, &libcurl.name, DYNLIB_LINKED(name) },
 
 static const struct dynlib_symbol libcurl_symbols[] = { LIBCURL_FUNCTIONS(LIBCURL_SYMBOL) };
 

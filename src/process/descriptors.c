@@ -2,6 +2,7 @@
 /* descriptors.c - look at the descriptors of another process, without a change to them. */
 #include "process/descriptors.h"
 #include "base/io.h"
+#include "base/libc_gaps.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -99,7 +100,8 @@ static int fd_kind(const struct descriptors *d, int fd, struct descriptor_state 
 	fd_path(d, "fd", fd, path);
 	size = readlink(path, link, sizeof(link) - 1);
 	/* Do not ask the server of a network file system: it may not answer. */
-	if (size < 0 || statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) < 0)
+	if (size < 0 ||
+	    kernel_statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &st) < 0)
 		return fd_errno(d);
 	link[size] = '\0';
 	out->inode = st.stx_ino;

@@ -4,7 +4,7 @@
 
 struct libmicrohttpd libmicrohttpd;
 
-#define LIBMICROHTTPD_SYMBOL(name) { #name, &libmicrohttpd.name },
+#define LIBMICROHTTPD_SYMBOL(name) { #name, &libmicrohttpd.name, DYNLIB_LINKED(name) },
 
 static const struct dynlib_symbol libmicrohttpd_symbols[] = { LIBMICROHTTPD_FUNCTIONS(
 	LIBMICROHTTPD_SYMBOL) };

@@ -4,7 +4,7 @@
 
 struct libnats libnats;
 
-#define LIBNATS_SYMBOL(name) { #name, &libnats.name },
+#define LIBNATS_SYMBOL(name) { #name, &libnats.name, DYNLIB_LINKED(name) },
 
 static const struct dynlib_symbol libnats_symbols[] = { LIBNATS_FUNCTIONS(LIBNATS_SYMBOL) };
 

@@ -4,7 +4,7 @@
 
 struct capstone capstone;
 
-#define CAPSTONE_SYMBOL(name) { #name, &capstone.name },
+#define CAPSTONE_SYMBOL(name) { #name, &capstone.name, DYNLIB_LINKED(name) },
 
 static const struct dynlib_symbol capstone_symbols[] = { CAPSTONE_FUNCTIONS(CAPSTONE_SYMBOL) };
 

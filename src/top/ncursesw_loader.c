@@ -4,7 +4,7 @@
 
 struct ncursesw ncursesw;
 
-#define NCURSESW_SYMBOL(name) { #name, &ncursesw.name },
+#define NCURSESW_SYMBOL(name) { #name, &ncursesw.name, DYNLIB_LINKED(name) },
 
 static const struct dynlib_symbol ncursesw_symbols[] = { NCURSESW_SYMBOLS(NCURSESW_SYMBOL) };
 

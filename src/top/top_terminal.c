@@ -16,7 +16,7 @@
 
 /* The terminfo functions and the current terminal: term.h declares them, ncurses exports them. */
 #define TERMINFO_SYMBOLS(X)   X(cur_term) X(del_curterm) X(setupterm) X(tigetstr)
-#define TERMINFO_SYMBOL(name) { #name, &terminfo.name },
+#define TERMINFO_SYMBOL(name) { #name, &terminfo.name, DYNLIB_LINKED(name) },
 
 static struct {
 	DYNLIB_POINTERS(TERMINFO_SYMBOLS)

@@ -4,7 +4,7 @@
 
 struct libpfm libpfm;
 
-#define LIBPFM_SYMBOL(name) { #name, &libpfm.name },
+#define LIBPFM_SYMBOL(name) { #name, &libpfm.name, DYNLIB_LINKED(name) },
 
 static const struct dynlib_symbol libpfm_symbols[] = { LIBPFM_FUNCTIONS(LIBPFM_SYMBOL) };
 
