@@ -45,6 +45,18 @@ export function pageOf(name, trace) {
 	return { trace, html, report: JSON.parse(runShort(TOOL, "report", "--json", trace)) };
 }
 
+// The events of a trace, by an independent reader; times from the first one on, and when the run ended.
+export function readTrace(trace) {
+	const lines = (file) => readFileSync(file, "utf8").trim().split("\n").map((l) => JSON.parse(l));
+	const meta = lines(`${trace}.meta`);
+	const facts = meta.filter((e) => ["birth", "wake", "end", "destroy"].includes(e.type)).map((e) => ({ what: e.type, ts: e.ts, id: e.probe_id, waker: e.waker ?? 0 }));
+	const steps = lines(trace).map((e) => ({ what: e.is_active ? "resume" : "suspend", ts: e.ts, id: e.probe_id }));
+	const all = [...facts, ...steps].sort((a, b) => a.ts - b.ts);
+	const origin = all[0].ts;
+	const end = meta.find((e) => e.type === "totals")?.end_ts ?? all.at(-1).ts;
+	return { events: all.map((e) => ({ ...e, ts: e.ts - origin })), end: end - origin };
+}
+
 // The page of `mem html` for a program of tests/memory/layout/corpus, or for a source text; data: what is in it.
 export function memoryPage(name, { source = join(ROOT, `tests/memory/layout/corpus/${name}.c`), args = [], options = [], flags = [], recording = [] } = {}) {
 	const file = (end) => join(OUT, `${name}${end}`);

@@ -3,10 +3,10 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { csv, openFile, painted, ready, withBrowser } from "./browser.mjs";
-import { bigTrace, corpusTrace, freshOut, OUT, pageOf, ROOT, TOOL } from "./fixtures.mjs";
+import { bigTrace, corpusTrace, freshOut, OUT, pageOf, readTrace, ROOT, TOOL } from "./fixtures.mjs";
 
 const CHANNELS = process.env.CHANNELS ?? join(ROOT, "build/examples/c/channels");
 const plain = (text) => text.replace(/[\u2009\u202f\u00a0]/g, "");
@@ -38,16 +38,6 @@ async function on(html, hash, fn, options) {
 	} finally {
 		await close();
 	}
-}
-
-// The events of a trace, by an independent reader; times from the first one on.
-function readTrace(trace) {
-	const lines = (file) => readFileSync(file, "utf8").trim().split("\n").map((l) => JSON.parse(l));
-	const facts = lines(`${trace}.meta`).filter((e) => ["birth", "wake", "end", "destroy"].includes(e.type)).map((e) => ({ what: e.type, ts: e.ts, id: e.probe_id, waker: e.waker ?? 0 }));
-	const steps = lines(trace).map((e) => ({ what: e.is_active ? "resume" : "suspend", ts: e.ts, id: e.probe_id }));
-	const all = [...facts, ...steps].sort((a, b) => a.ts - b.ts);
-	const origin = all[0].ts;
-	return { events: all.map((e) => ({ ...e, ts: e.ts - origin })) };
 }
 
 // Which coroutines exist, run and wait at a time, by replaying everything before it.

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { csv, openFile, painted, withBrowser } from "./browser.mjs";
-import { bigTrace, freshOut, OUT, pageOf, redisTrace } from "./fixtures.mjs";
+import { bigTrace, freshOut, OUT, pageOf, readTrace, redisTrace } from "./fixtures.mjs";
 import { openMeasured, panAndZoom } from "./measure.mjs";
 
 const COROUTINES = Number(process.env.ROWS_COROUTINES ?? 20_000);
@@ -60,6 +60,49 @@ test("groups have the sums of their coroutines", async () => {
 		assert.ok(Math.abs(sum(groups, "running_ns") - sum(all, "ran_ns")) < 1000);
 		assert.ok(Math.abs(sum(groups, "waiting_ns") + sum(groups, "ready_ns") - sum(all, "waited_ns")) < 1000);
 		assert.equal(sum(groups, "with_findings"), all.filter((r) => r.findings !== "").length);
+	});
+});
+
+// The time of all coroutines in a window, by replaying the trace: a wait begins with a suspend.
+function replayWindow({ events, end }, from, to) {
+	const sums = { running: 0, ready: 0, waiting: 0 };
+	const now = new Map(); // by coroutine: its state, and since when
+	const enter = (id, state, ts) => {
+		const last = now.get(id);
+		if (last?.state) sums[last.state] += Math.max(0, Math.min(to, ts) - Math.max(from, last.ts));
+		now.set(id, { state, ts });
+	};
+	for (const e of events) {
+		if (e.what === "resume") enter(e.id, "running", e.ts);
+		else if (e.what === "suspend") enter(e.id, "waiting", e.ts);
+		else if (e.what === "wake" && now.get(e.id)?.state === "waiting") enter(e.id, "ready", e.ts);
+		else if (e.what === "end" || e.what === "destroy") enter(e.id, null, e.ts);
+	}
+	for (const id of now.keys()) enter(id, null, end);
+	return sums;
+}
+
+test("with a window selected, groups have the sums of that window", async () => {
+	const trace = readTrace(redis.trace);
+	const { end } = trace;
+	const windows = [[0.2, 0.3], [0.3, 0.9]].map((w) => w.map((part) => Math.round(end * part)));
+	const sums = (groups) => Object.fromEntries(["running", "ready", "waiting"].map((key) => [key, groups.reduce((n, g) => n + Number(g[`${key}_ns`]), 0)]));
+	await on(redis.html, `${CORO}&group=kind&from=${windows[0][0]}&to=${windows[0][1]}`, async (page) => {
+		await settled(page, "groups");
+		await page.locator(".group-table summary").click();
+		for (const [from, to] of windows) {
+			await page.evaluate((hash) => (location.hash = hash), `${CORO}&group=kind&from=${from}&to=${to}`);
+			await page.waitForFunction((t) => document.querySelector(".sums-of")?.textContent.includes("selected window") && document.querySelector(".sums-of").dataset.to === t, String(to));
+			const groups = await csv(page, "groups");
+			assert.deepEqual([...new Set(groups.map((g) => `${g.from_ns} ${g.to_ns} ${g.unknown_ns}`))], [`${from} ${to} 0`]);
+			const [got, want] = [sums(groups), replayWindow(trace, from, to)];
+			for (const key of Object.keys(want)) assert.ok(Math.abs(got[key] - want[key]) <= 1000, `${key} from ${from} to ${to}: ${got[key]}, and ${want[key]} by replay`);
+		}
+		// Without a window they are those of the whole run again.
+		await page.getByRole("button", { name: "All: show the whole run" }).click();
+		await page.waitForFunction(() => document.querySelector(".sums-of").textContent.includes("whole run"));
+		const [got, want] = [sums(await csv(page, "groups")), replayWindow(trace, 0, end)];
+		for (const key of Object.keys(want)) assert.ok(Math.abs(got[key] - want[key]) <= 1000, `${key} of the whole run: ${got[key]}, and ${want[key]} by replay`);
 	});
 });
 

@@ -8,8 +8,10 @@ import { EDGE } from "../src/worker/await_forest.ts";
 import { Holds } from "../src/worker/holds.ts";
 import { AT, coroAt } from "../src/worker/moment.ts";
 import { Moments } from "../src/worker/moments.ts";
+import { ALL } from "../src/worker/query.ts";
 import { SliceIndexMaker } from "../src/worker/slice_index.ts";
 import type { Store } from "../src/worker/store.ts";
+import { windowSums, type WindowSum } from "../src/worker/window_sums.ts";
 import type { Section } from "../src/data/columns.ts";
 
 const [JOIN, MUTEX, TIMER] = [1, 2, 3];
@@ -147,6 +149,40 @@ test("the state at every moment is that of a replay, with blocks of any size", a
 			assert.equal(a.until, next?.t ?? NaN, `until, seed ${seed}, coroutine ${row}, time ${t}`);
 		});
 	}
+});
+
+// From event to event; the time before the first slice is no wait.
+function replayWindow(mine: Ev[], from: number, to: number, sum: WindowSum): void {
+	const first = mine.findIndex((e) => e.state === AT.running);
+	if (first < 0) return;
+	mine.slice(first).forEach((e, i, all) => {
+		const ns = Math.max(0, Math.min(to, all[i + 1]?.t ?? to) - Math.max(from, e.t));
+		if (e.state === AT.running) sum.ran += ns;
+		if (e.state === AT.ready) sum.ready += ns;
+		if (e.state === AT.suspended) sum.waited += ns;
+	});
+}
+
+test("the sums of a window are those of a replay of its events, by group", async () => {
+	for (const [seed, size] of [[1, 1000], [5, 2], [6, 17]]) {
+		const { list, slices, events } = randomRun(seed);
+		list.forEach((c, i) => (c.kind = i % 3));
+		const store = storeOf(list, slices, { size, end: 1500 });
+		const index = await new SliceIndexMaker().make(store, () => {});
+		for (const [from, to] of [[0, 1500], [100, 101], [333, 900], [640, 700], [1400, 9999]]) {
+			const want = [0, 1, 2].map(() => ({ ran: 0, ready: 0, waited: 0, unknown: 0 }));
+			events.forEach((mine, row) => replayWindow(mine, from, Math.min(to, 1500), want[row % 3]));
+			const { byKey } = await windowSums(store, index, { filter: ALL, order: { key: "first", down: false }, group: "kind", open: [], from, to });
+			assert.deepEqual([0, 1, 2].map((key) => byKey.get(key)), want, `seed ${seed}, from ${from} to ${to}`);
+		}
+	}
+});
+
+test("a window without the slices of the file says so", async () => {
+	const store = storeOf([{ birth: 0, state: 4, since: 900, resumes: 6 }], [{ coro: 0, n: 1, start: 300, end: 350 }, { coro: 0, n: 4, start: 800, end: 900 }], { end: 1000 });
+	const index = await new SliceIndexMaker().make(store, () => {});
+	const { byKey } = await windowSums(store, index, { filter: ALL, order: { key: "first", down: false }, group: "kind", open: [], from: 200, to: 950 });
+	assert.deepEqual(byKey.get(0), { ran: 150, ready: 0, waited: 0, unknown: 100 + 450 + 50 });
 });
 
 test("blocks that overlap in time are put in order", async () => {

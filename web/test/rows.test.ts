@@ -78,7 +78,7 @@ test("a hundred thousand coroutines", async () => {
 test("the address: open groups and pins, hostile ones ignored", () => {
 	assert.deepEqual(openGroups({ open: "3.17.x.-1.99999999999" }), [3, 17]);
 	assert.equal(openGroups({ open: "all" }), "all");
-	const group = (key: number, isOpen: boolean) => ({ key, isOpen, count: 0, ran: 0, ready: 0, waited: 0, found: 0, active: -1 });
+	const group = (key: number, isOpen: boolean) => ({ key, isOpen, count: 0, ran: 0, ready: 0, waited: 0, unknown: 0, found: 0, active: -1 });
 	assert.equal(toggledOpen([group(3, true), group(1, false), group(9, true)], 1), "1.3.9");
 	assert.equal(toggledOpen([group(3, true), group(1, false)], 3), "");
 	assert.deepEqual(pinsOf({ pin: "t0.c18446744073709551615.<b>.c.t1e9.t0" }), ["t0", "c18446744073709551615"]);

@@ -4,9 +4,15 @@
 import { button, h, replace } from "../base/dom.ts";
 import * as fmt from "../base/format.ts";
 import type { Params } from "../base/route.ts";
-import { numberIn, rangeOf, SHARED } from "../base/selection.ts";
+import { numberIn, rangeOf, SHARED, type Range } from "../base/selection.ts";
 import { ALL, type CoroFilter } from "../worker/query.ts";
 import type { Context } from "./view.ts";
+
+// With the digits that matter for its length.
+export function rangeText({ from, to }: Range): string {
+	const step = 10 ** Math.floor(Math.log10(Math.max(1, (to - from) / 100)));
+	return `${fmt.offset(from, step)} to ${fmt.offset(to, step)}`;
+}
 
 export class SelectionBar {
 	readonly el = h("div", { class: "selection", role: "region", aria: { label: "Selection, the same in every view" }, hidden: true });
@@ -28,10 +34,7 @@ export class SelectionBar {
 		const { trace } = this.ctx;
 		const out: [string, Params][] = [];
 		const range = rangeOf(p);
-		if (range) {
-			const step = 10 ** Math.floor(Math.log10(Math.max(1, (range.to - range.from) / 100)));
-			out.push([`${fmt.offset(range.from, step)} to ${fmt.offset(range.to, step)} (${fmt.duration(range.to - range.from)})`, { from: "", to: "" }]);
-		}
+		if (range) out.push([`${rangeText(range)} (${fmt.duration(range.to - range.from)})`, { from: "", to: "" }]);
 		if (p.q) out.push([`“${p.q}”`, { q: "" }]);
 		if (p.kind) out.push([`kind ${trace.kind(Number(p.kind))?.text ?? "not known"}`, { kind: "" }]);
 		if (p.site) out.push([`at ${trace.sitePlace(Number(p.site)) || "no known place"}`, { site: "" }]);

@@ -11,10 +11,10 @@ import { fitCanvas, palette, type Palette } from "../ui/canvas.ts";
 import { Gestures } from "../ui/gestures.ts";
 import { Tip } from "../ui/parts.ts";
 import { sheetButtons } from "../ui/save.ts";
-import { isAll, selectedCoros } from "../ui/selection_bar.ts";
 import { drawScene } from "../ui/timeline/draw.ts";
 import { FrameLayer, type FrameHit } from "../ui/timeline/frame_layer.ts";
-import { groupingOf, GROUPINGS, GroupTable, laneGroups, openGroups, rowGroupOf, toggledOpen } from "../ui/timeline/group_rows.ts";
+import { groupingOf, GROUPINGS } from "../ui/timeline/group_rows.ts";
+import { LaneRows, ORDERS, SHOWS } from "../ui/timeline/lane_rows.ts";
 import { notesOf } from "../ui/note_book.ts";
 import { noteForm } from "../ui/note_form.ts";
 import { drawNotes, flagAt, flagFacts, noteSubjects } from "../ui/timeline/note_layer.ts";
@@ -31,23 +31,8 @@ import { sightSheet, sightTable } from "../ui/timeline/sight_table.ts";
 import { debounce, goCoro, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
 import { PIECE, type LaneRequest, type Pieces } from "../worker/lanes.ts";
-import type { CoroFilter, CoroOrder } from "../worker/query.ts";
-import type { RowGroup, Rows } from "../worker/rows.ts";
 
 const MAX_BLOCKS = { thread: 3, coroutine: 24 } as const;
-
-const ORDERS: Record<string, { label: string; order: CoroOrder }> = {
-	first: { label: "in order of appearance", order: { key: "first", down: false } },
-	longest: { label: "longest wait first", order: { key: "longest", down: true } },
-	suspends: { label: "most suspends first", order: { key: "suspends", down: true } },
-	active: { label: "active in this window first", order: { key: "active", down: true } },
-};
-
-const SHOWS: Record<string, { label: string; filter: Partial<CoroFilter> }> = {
-	all: { label: "all coroutines", filter: {} },
-	alive: { label: "not ended", filter: { states: 0b11111 } },
-	found: { label: "with findings", filter: { findings: -1 } },
-};
 
 export class TimelineView implements View {
 	readonly el: HTMLElement;
@@ -73,10 +58,8 @@ export class TimelineView implements View {
 	private readonly showing: HTMLSelectElement;
 	private readonly order: HTMLSelectElement;
 	private readonly grouping: HTMLSelectElement;
-	private readonly rowCount = h("span", { class: "result", role: "status" });
-	private readonly groupTable: GroupTable;
+	private readonly rows: LaneRows;
 	private readonly pinned: PinnedRows;
-	private groups: readonly RowGroup[] = [];
 	private readonly arrows: HTMLInputElement;
 	private readonly frames = new FrameLayer();
 	private readonly wakes: WakeFollower;
@@ -89,7 +72,6 @@ export class TimelineView implements View {
 	private again = false;
 	private placed = false;
 	private selectedPiece = -1;
-	private revealed = "";     // the coroutine that the view scrolled to
 	private hasMoment = false; // the coroutine of the address was looked up
 	private wanted = -1;       // a lane to scroll to once the window exists
 	private pending: { ref: number; at: number } | null = null;        // to be chosen once its piece is here
@@ -129,7 +111,10 @@ export class TimelineView implements View {
 		this.order = this.select("Order of the lanes", ORDERS, "order");
 		this.grouping = this.select("Groups of coroutines", GROUPINGS, "group");
 		this.coroFilters = h("span", { class: "row" }, this.text, this.showing, this.order, this.grouping);
-		this.groupTable = new GroupTable(ctx.trace, (key) => this.toggleGroup(key), (open) => this.set({ open: open ? "all" : "" }));
+		this.rows = new LaneRows(ctx, this.scene, {
+			params: () => this.params, set: (change) => this.set(change), laid: (lane) => this.laneLaid(lane), drawn: () => this.schedule(),
+			failed: (what) => setText(this.info, what),
+		});
 		this.pinned = new PinnedRows(this.scene, {
 			changed: () => this.viewChanged(), facts: (s, piece) => pieceFacts(s, piece), unpin: (pin) => this.togglePin(pin),
 			open: (s, lane) => s.by === "coroutine" && this.open(s.lanes[lane] + 1),
@@ -140,10 +125,10 @@ export class TimelineView implements View {
 		this.frameField = h("label", { class: "field", hidden: true }, this.frameMarks, "frames");
 		this.keep = debounce(250, () => this.keepRange());
 		this.settle = debounce(150, () => this.settled());
-		this.follow = debounce(200, () => void this.chooseLanes());
+		this.follow = debounce(200, () => void this.rows.choose());
 		this.legend = h("span", { class: "legend lane-legend", hidden: true });
 		this.el = h("div", { class: "fill-view timeline" }, this.toolbar(), this.minimap.el, this.pinned.el, this.stage,
-			h("div", { class: "timeline-foot" }, this.info, this.legend), this.groupTable.el, this.table, this.spoken);
+			h("div", { class: "timeline-foot" }, this.info, this.legend), this.rows.table.el, this.table, this.spoken);
 		this.listen();
 		notesOf(ctx.trace).onChange(() => this.schedule());
 	}
@@ -174,7 +159,7 @@ export class TimelineView implements View {
 					this.scene.view.fit();
 					this.viewChanged();
 				}, { aria: { label: "All: show the whole run" } })),
-			button("Note", () => this.writeNote(), { title: "Write a note about what is chosen or visible (n)" }), this.rowCount, sheetButtons("what is in sight", () => sightSheet(this.scene)));
+			button("Note", () => this.writeNote(), { title: "Write a note about what is chosen or visible (n)" }), this.rows.count, sheetButtons("what is in sight", () => sightSheet(this.scene)));
 	}
 
 	private listen(): void {
@@ -206,7 +191,7 @@ export class TimelineView implements View {
 
 	show(params: Params): void {
 		this.params = params;
-		this.revealed = "";
+		this.rows.noteRevealed("");
 		const s = this.scene;
 		s.view.setLimits(0, Math.max(1, this.ctx.trace.now));
 		const [from, to] = [Number(params.from), Number(params.to)];
@@ -217,7 +202,7 @@ export class TimelineView implements View {
 		this.fillToolbar();
 		this.loadFrames();
 		this.pinned.show(params);
-		void this.chooseLanes();
+		void this.rows.choose();
 	}
 
 	// The coroutine and the moment that the address names: its piece is chosen when it is here.
@@ -253,7 +238,7 @@ export class TimelineView implements View {
 		}
 		if (parts.has("coros")) this.pinned.show(this.params);
 		if (!this.hasMoment && this.ctx.trace.complete && !this.el.hidden) this.showMoment();
-		if (parts.has("coros") || parts.has("lod") || parts.has("index") || parts.has("meta")) void this.chooseLanes();
+		if (parts.has("coros") || parts.has("lod") || parts.has("index") || parts.has("meta")) void this.rows.choose();
 	}
 
 	hide(): void {
@@ -265,7 +250,7 @@ export class TimelineView implements View {
 		this.params = { ...this.params, ...change };
 		this.ctx.setParams(this, this.params);
 		this.fillToolbar();
-		void this.chooseLanes();
+		void this.rows.choose();
 	}
 
 	private fillToolbar(): void {
@@ -307,45 +292,6 @@ export class TimelineView implements View {
 		this.legend.hidden = states.length + cpu.length + frames.length === 0;
 	}
 
-	private async chooseLanes(): Promise<void> {
-		const { trace } = this.ctx;
-		const s = this.scene;
-		if (s.by === "thread") {
-			this.takeGroups(null);
-			const others = trace.meta.threads_of > trace.meta.threads.length ? 1 : 0;
-			s.lanes = Array.from({ length: trace.meta.threads.length + others }, (_, i) => i);
-			await this.chooseCoros();
-		} else if (trace.complete) {
-			const filter = { ...selectedCoros(this.ctx, this.params), ...(SHOWS[this.params.show ?? "all"] ?? SHOWS.all).filter };
-			const order = (ORDERS[this.params.order ?? "first"] ?? ORDERS.first).order;
-			const asked = this.params;
-			const rows = await trace.engine.call<Rows>("rows", [{ filter, order, group: groupingOf(asked), open: openGroups(asked), from: s.view.from, to: s.view.to }]);
-			if (s.by !== "coroutine" || asked.group !== this.params.group || asked.open !== this.params.open || asked.order !== this.params.order) return;
-			const key = s.lanes[s.selectedLane];
-			s.lanes = Array.from(rows.lanes);
-			s.selectedLane = key === undefined ? -1 : s.lanes.indexOf(key);
-			this.takeGroups(rows);
-			const chosen = this.laneFromParams();
-			this.layLanes();
-			if (chosen >= 0) this.reveal(chosen);
-		}
-		this.layLanes();
-		this.viewChanged(false);
-	}
-
-	private takeGroups(rows: Rows | null): void {
-		const by = rows ? groupingOf(this.params) : "";
-		this.groups = rows?.groups ?? [];
-		this.scene.groups = laneGroups(this.ctx.trace, by, this.groups);
-		this.groupTable.show(by, rows ?? { lanes: new Float64Array(), groups: [], count: 0, active: -1, exact: true });
-		const active = rows && rows.active >= 0 ? `, ${rows.exact ? "" : "up to "}${fmt.count(rows.active)} active here` : "";
-		setText(this.rowCount, rows ? `${fmt.plural(rows.count, "coroutine")}${by === "" ? "" : ` in ${fmt.plural(rows.groups.length, "group")}`}${active}` : "");
-	}
-
-	private toggleGroup(key: number): void {
-		this.set({ open: toggledOpen(this.groups, key) });
-	}
-
 	private togglePin(pin: string): void {
 		if (pin === "") return;
 		this.params = { ...this.params, pin: toggledPin(this.params, pin) };
@@ -353,30 +299,6 @@ export class TimelineView implements View {
 		this.pinned.show(this.params);
 		const isPinned = pinsOf(this.params).includes(pin);
 		setText(this.spoken, isPinned ? "pinned above the other rows" : "not pinned any more");
-	}
-
-	// In lanes of threads, slices of coroutines that are not selected are faint.
-	private async chooseCoros(): Promise<void> {
-		const { trace } = this.ctx;
-		const filter = selectedCoros(this.ctx, this.params);
-		this.scene.chosen = null;
-		if (isAll(filter) || !trace.complete) return;
-		const rows = await trace.engine.call<Uint32Array>("query", [filter, ORDERS.first.order]);
-		this.scene.chosen = new Set(Array.from(rows, (r) => trace.coros.c.nr[r] + 1));
-	}
-
-	// The lane of the coroutine that the address names, if it was named just now; else -1.
-	private laneFromParams(): number {
-		const s = this.scene;
-		const row = this.params.sel ? this.ctx.trace.coros.rowOfId(this.params.sel) : -1;
-		if (row < 0) return -1;
-		const nr = this.ctx.trace.coros.c.nr[row];
-		const isNew = this.revealed !== this.params.sel;
-		if (s.lanes.indexOf(nr) < 0) s.lanes.unshift(nr);
-		s.selectedLane = s.lanes.indexOf(nr);
-		s.selectedCoro = nr + 1;
-		this.revealed = this.params.sel;
-		return isNew ? s.selectedLane : -1;
 	}
 
 	private resize(): void {
@@ -387,6 +309,12 @@ export class TimelineView implements View {
 		this.layLanes();
 		if (this.wanted >= 0) this.reveal(this.wanted);
 		if (s.width > 0) this.viewChanged(false);
+	}
+
+	private laneLaid(lane: number): void {
+		this.layLanes();
+		if (lane >= 0) this.reveal(lane);
+		this.viewChanged(false);
 	}
 
 	private layLanes(): void {
@@ -523,6 +451,7 @@ export class TimelineView implements View {
 		const v = this.scene.view;
 		this.params = { ...this.params, from: v.isWhole ? "" : String(Math.round(v.from)), to: v.isWhole ? "" : String(Math.round(v.to)) };
 		this.ctx.setParams(this, this.params);
+		this.rows.askSums();
 	}
 
 	private settled(): void {
@@ -617,7 +546,7 @@ export class TimelineView implements View {
 	// In the address and in the selection of all views, without a new search for lanes.
 	private keepChosen(id: string, at: number): void {
 		this.scene.at = at;
-		this.revealed = id;
+		this.rows.noteRevealed(id);
 		this.pending = null;
 		this.params = { ...this.params, sel: id, at: Number.isNaN(at) ? "" : String(Math.round(at)) };
 		this.ctx.setParams(this, this.params);
@@ -682,10 +611,10 @@ export class TimelineView implements View {
 		}
 		this.frames.chosen = null;
 		const lane = laneOfY(s, y);
-		const group = rowGroupOf(s, this.groups, lane);
+		const group = this.rows.groupOf(lane);
 		if (group) {
 			s.selectedLane = lane;
-			this.toggleGroup(group.key);
+			this.rows.toggle(group.key);
 			return;
 		}
 		const piece = pieceAt(s, x, y);
@@ -745,9 +674,9 @@ export class TimelineView implements View {
 			this.togglePin(PinnedRows.pinOf(s, s.selectedLane));
 			return true;
 		}
-		const group = ev.key === "Enter" ? rowGroupOf(s, this.groups, s.selectedLane) : undefined;
+		const group = ev.key === "Enter" ? this.rows.groupOf(s.selectedLane) : undefined;
 		if (group) {
-			this.toggleGroup(group.key);
+			this.rows.toggle(group.key);
 			return true;
 		}
 		if (ev.key === "." || ev.key === ",") return this.step(ev.key === "." ? 1 : -1);

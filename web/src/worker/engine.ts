@@ -117,6 +117,7 @@ export class Engine {
 			const rows = await timelineRows(this.store, args[0] as RowRequest);
 			return { value: rows, transfer: [rows.lanes.buffer as ArrayBuffer] };
 		}
+		case "windowsums": return { value: await this.moments.windowSums(args[0] as RowRequest, progress) };
 		case "lanes": {
 			const pieces = await lanePieces(this.store, args[0] as LaneRequest);
 			return { value: pieces, transfer: transferables(pieces) };

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// moments.ts - calls about one moment: the await tree, the asynchronous stack of a coroutine, the wakes of a slice.
+// moments.ts - calls about one moment: the await tree, the asynchronous stack of a coroutine, the wakes of a slice; and sums from moment to moment.
 
 import { buildForest, type Forest } from "./await_forest.ts";
 import { wakesAt, type Wakes } from "./follow.ts";
 import { Holds } from "./holds.ts";
 import { AT, coroAt, NeedFinder } from "./moment.ts";
+import type { RowRequest } from "./rows.ts";
 import { SliceIndexMaker, type SliceIndex } from "./slice_index.ts";
 import type { Store } from "./store.ts";
 import { lineOf, treeLines, type TreeLine, type TreeRequest } from "./tree_lines.ts";
+import { windowSums, type WindowSums } from "./window_sums.ts";
 
 export interface TreeAnswer {
 	t: number;
@@ -133,6 +135,10 @@ export class Moments {
 			rows.push(up[0]);
 			r = up[0];
 		}
+	}
+
+	async windowSums(q: RowRequest, progress: (done: number, of: number) => void): Promise<WindowSums> {
+		return windowSums(this.store, await this.ready(progress), q);
 	}
 
 	async wakes(nr: number, t: number, progress: (done: number, of: number) => void): Promise<Wakes> {

@@ -21,9 +21,10 @@ export interface RowRequest {
 export interface RowGroup {
 	key: number;               // index of the kind, site or thread
 	count: number;
-	ran: number;               // ns of all of them in the whole run
+	ran: number;               // ns of all of them in the whole run; group_sums.ts puts in those of a window
 	ready: number;
 	waited: number;            // without being ready
+	unknown: number;           // ns of which the file has no slices
 	found: number;             // coroutines with findings
 	active: number;            // ran in the window; -1: not asked for
 	isOpen: boolean;
@@ -79,7 +80,7 @@ async function activityIn(store: Store, from: number, to: number): Promise<Activ
 	return { byRow, exact };
 }
 
-function groupKeys(c: Coros["c"], by: RowGrouping): Uint32Array | Uint8Array | Uint16Array {
+export function groupKeys(c: Coros["c"], by: RowGrouping): Uint32Array | Uint8Array | Uint16Array {
 	return by === "kind" ? c.kind : by === "site" ? c.site : c.thread;
 }
 
@@ -100,7 +101,7 @@ function groupRows(c: Coros["c"], rows: Uint32Array, by: RowGrouping, activity: 
 		const key = keys[row];
 		let entry = out.get(key);
 		if (!entry) {
-			entry = { group: { key, count: 0, ran: 0, ready: 0, waited: 0, found: 0, active: activity ? 0 : -1, isOpen: false }, rows: [] };
+			entry = { group: { key, count: 0, ran: 0, ready: 0, waited: 0, unknown: 0, found: 0, active: activity ? 0 : -1, isOpen: false }, rows: [] };
 			out.set(key, entry);
 		}
 		addToGroup(entry.group, c, row, activity);

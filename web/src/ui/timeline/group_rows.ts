@@ -4,11 +4,13 @@
 import { button, h, replace } from "../../base/dom.ts";
 import * as fmt from "../../base/format.ts";
 import type { Params } from "../../base/route.ts";
+import type { Range } from "../../base/selection.ts";
 import type { Trace } from "../../trace.ts";
 import { fitText, FONT, type Palette } from "../canvas.ts";
 import { plainTable } from "../parts.ts";
 import { sheetButtons, type Sheet } from "../save.ts";
-import { groupOfLane, type RowGroup, type RowGrouping, type Rows } from "../../worker/rows.ts";
+import { rangeText } from "../selection_bar.ts";
+import { groupOfLane, type RowGroup, type RowGrouping } from "../../worker/rows.ts";
 import { groupOf, laneY, timeWidth, type LaneGroup, type Scene } from "./scene.ts";
 
 export const GROUPINGS: Record<RowGrouping, { label: string }> = {
@@ -43,13 +45,17 @@ export function groupName(trace: Trace, by: RowGrouping, key: number): string {
 	return `thread ${trace.thread(key)}`;
 }
 
-function factsText(g: RowGroup): string {
-	return [fmt.plural(g.count, "coroutine"), g.active >= 0 ? `${fmt.count(g.active)} active here` : "", `running ${fmt.duration(g.ran)}`,
-		`ready ${fmt.duration(g.ready)}`, `waiting ${fmt.duration(g.waited)}`, g.found > 0 ? `${fmt.count(g.found)} with findings` : ""].filter((t) => t !== "").join(" · ");
+// What the sums are of.
+const sumsWord = (of: Range | null): string => (of ? "in the window" : "whole run");
+
+function factsText(g: RowGroup, of: Range | null): string {
+	return [fmt.plural(g.count, "coroutine"), g.active >= 0 ? `${fmt.count(g.active)} active here` : "", `${sumsWord(of)}: running ${fmt.duration(g.ran)}`,
+		`ready ${fmt.duration(g.ready)}`, `waiting ${fmt.duration(g.waited)}`, g.unknown > 0 ? `not in this file ${fmt.duration(g.unknown)}` : "",
+		g.found > 0 ? `${fmt.count(g.found)} with findings` : ""].filter((t) => t !== "").join(" · ");
 }
 
-export function laneGroups(trace: Trace, by: RowGrouping, groups: readonly RowGroup[]): LaneGroup[] {
-	return groups.map((g) => ({ title: `${g.isOpen ? "▾" : "▸"} ${groupName(trace, by, g.key)}`, facts: factsText(g), isOpen: g.isOpen }));
+export function laneGroups(trace: Trace, by: RowGrouping, groups: readonly RowGroup[], of: Range | null): LaneGroup[] {
+	return groups.map((g) => ({ title: `${g.isOpen ? "▾" : "▸"} ${groupName(trace, by, g.key)}`, facts: factsText(g, of), isOpen: g.isOpen }));
 }
 
 // The sums, in the part of the row that has time in other rows.
@@ -73,6 +79,7 @@ export class GroupTable {
 	private readonly toggle: (key: number) => void;
 	private groups: readonly RowGroup[] = [];
 	private by: RowGrouping = "";
+	private of: Range | null = null;
 
 	constructor(trace: Trace, toggle: (key: number) => void, all: (open: boolean) => void) {
 		this.trace = trace;
@@ -82,9 +89,9 @@ export class GroupTable {
 		this.el.addEventListener("toggle", () => this.draw());
 	}
 
-	show(by: RowGrouping, rows: Rows): void {
-		this.by = by;
-		this.groups = rows.groups;
+	// @of: the window of the sums; null: the whole run.
+	show(by: RowGrouping, groups: readonly RowGroup[], of: Range | null): void {
+		[this.by, this.groups, this.of] = [by, groups, of];
 		this.el.hidden = by === "";
 		this.draw();
 	}
@@ -93,13 +100,15 @@ export class GroupTable {
 		if (!this.el.open || this.el.hidden) return;
 		const rest = this.groups.length - TABLE_ROWS;
 		const focused = this.body.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.group : undefined;
-		replace(this.body, plainTable("Groups", [
+		const omitted = this.groups.some((g) => g.unknown > 0);
+		replace(this.body, h("p", { class: "muted sums-of", data: { to: String(this.of?.to ?? "") } }, this.of ? `Times in the selected window: ${rangeText(this.of)}.` : "Times of the whole run."), plainTable("Groups", [
 			{ label: "Group", class: "mono", show: (g: RowGroup) => groupName(this.trace, this.by, g.key) },
 			{ label: "Coroutines", end: true, show: (g: RowGroup) => fmt.count(g.count) },
 			{ label: "Active here", end: true, show: (g: RowGroup) => (g.active >= 0 ? fmt.count(g.active) : fmt.dash) },
 			{ label: "Running", end: true, show: (g: RowGroup) => fmt.duration(g.ran) },
 			{ label: "Ready", end: true, show: (g: RowGroup) => fmt.duration(g.ready) },
 			{ label: "Waiting", end: true, show: (g: RowGroup) => fmt.duration(g.waited) },
+			...(omitted ? [{ label: "Not in this file", end: true, show: (g: RowGroup) => fmt.duration(g.unknown) }] : []),
 			{ label: "With findings", end: true, show: (g: RowGroup) => fmt.count(g.found) },
 			{ label: "Rows", show: (g: RowGroup) => this.toggleButton(g) },
 		], this.groups.slice(0, TABLE_ROWS)), rest > 0 ? h("p", { class: "muted" }, `${fmt.count(rest)} more; save them all as CSV.`) : null);
@@ -114,8 +123,8 @@ export class GroupTable {
 
 	private sheet(): Sheet {
 		return {
-			name: "groups", head: ["group", "coroutines", "active", "running_ns", "ready_ns", "waiting_ns", "with_findings"],
-			rows: this.groups.map((g) => [groupName(this.trace, this.by, g.key), g.count, g.active < 0 ? null : g.active, g.ran, g.ready, g.waited, g.found]),
+			name: "groups", head: ["group", "coroutines", "active", "running_ns", "ready_ns", "waiting_ns", "unknown_ns", "with_findings", "from_ns", "to_ns"],
+			rows: this.groups.map((g) => [groupName(this.trace, this.by, g.key), g.count, g.active < 0 ? null : g.active, g.ran, g.ready, g.waited, g.unknown, g.found, this.of?.from ?? 0, this.of?.to ?? this.trace.now]),
 		};
 	}
 }
