@@ -215,6 +215,55 @@ test("wakes are followed by keys, backwards and forwards, and there is a way bac
 	});
 });
 
+// The slice of a coroutine that runs at a time.
+function sliceAt(events, id, t) {
+	const own = events.filter((e) => e.id === id);
+	const from = own.findLast((e) => e.ts <= t && e.what === "resume");
+	const to = own.find((e) => e.ts >= t && e.ts > from?.ts && ["suspend", "end", "destroy"].includes(e.what));
+	return from && to ? { from: from.ts, to: to.ts } : null;
+}
+
+// Both ends narrower than a tenth of a pixel when the whole run is in sight; the waker wakes few: more have no links.
+function narrowWake({ events, end }) {
+	return wakesOf(events).find((w) => {
+		const [by, ran] = [sliceAt(events, w.waker, w.at), sliceAt(events, w.id, w.to)];
+		const woken = by ? events.filter((e) => e.what === "wake" && e.waker === w.waker && e.ts >= by.from && e.ts <= by.to).length : 0;
+		return by && ran && woken <= 3 && by.to - by.from < end / 14_000 && ran.to - ran.from < end / 14_000 && ran.from === w.to;
+	});
+}
+
+// The digits of a time, as the details have it.
+const digitsOf = (ns) => `${String(ns).padStart(10, "0").slice(0, -9)}.${String(ns).padStart(10, "0").slice(-9)}`;
+
+test("wakes between slices that are narrower than a pixel are followed, forwards and backwards", async () => {
+	const w = narrowWake(channels);
+	assert.ok(w, "a wake between two short slices");
+	const by = sliceAt(channels.events, w.waker, w.at);
+	for (const lanes of ["", "&by=coroutine"]) {
+		await on(channels.html, `#view=timeline${lanes}&sel=${w.id}&at=${w.to}`, async (page) => {
+			const info = page.locator(".timeline-info");
+			await info.locator(".wake-links .as-link").first().waitFor();
+			assert.ok(plain(await info.innerText()).includes(digitsOf(w.to)), await info.innerText());
+			await info.getByRole("button", { name: /^← / }).click();
+			await page.waitForFunction((id) => new URLSearchParams(location.hash.slice(1)).get("sel") === String(id), w.waker);
+			assert.equal(Number(param(page, "at")), w.at);
+			// The details are those of the slice that contains the wake, not of a pixel.
+			await page.waitForFunction(([id, t]) => {
+				const text = document.querySelector(".timeline-info").textContent.replace(/[\u2009\u202f\u00a0]/g, "");
+				return text.includes(`#${id} running`) && text.includes(t);
+			}, [w.waker, digitsOf(by.from)]);
+			const woke = info.getByRole("button", { name: new RegExp(`^→ .*#${w.id}: `) });
+			await woke.first().click();
+			await page.waitForFunction((id) => new URLSearchParams(location.hash.slice(1)).get("sel") === String(id), w.id);
+			await info.getByRole("button", { name: /^← / }).waitFor();
+			await page.locator(".stage").focus();
+			await page.keyboard.press("b");
+			await page.waitForFunction((id) => new URLSearchParams(location.hash.slice(1)).get("sel") === String(id), w.waker);
+			await page.screenshot({ path: join(OUT, "screenshots", `narrow-wake${lanes === "" ? "" : "-coroutines"}.png`) });
+		});
+	}
+});
+
 test("the address of a coroutine and a moment opens both", async () => {
 	const w = longestWake(channels.events);
 	await on(channels.html, `#coro=${w.waker}&at=${w.at}`, async (page) => {

@@ -22,15 +22,16 @@ import { Minimap } from "../ui/timeline/minimap.ts";
 import { wakeFacts } from "../ui/timeline/wake_facts.ts";
 import { WakeFollower } from "../ui/timeline/wake_follow.ts";
 import { isSameWake, wakeAt } from "../ui/timeline/wake_layer.ts";
+import { PieceChoice } from "../ui/timeline/piece_choice.ts";
 import { pieceFacts } from "../ui/timeline/piece_facts.ts";
 import { PinnedRows, pinsOf, toggledPin } from "../ui/timeline/pinned_rows.ts";
 import {
-	AXIS, firstBehind, groupOf, laneHeight, laneOfY, laneRange, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
+	AXIS, groupOf, laneHeight, laneOfY, laneTitle, maxTop, pieceAt, timeWidth, visibleLanes, type Scene,
 } from "../ui/timeline/scene.ts";
 import { sightSheet, sightTable } from "../ui/timeline/sight_table.ts";
 import { debounce, goCoro, type Context, type View } from "../ui/view.ts";
 import type { Part } from "../trace.ts";
-import { PIECE, type LaneRequest, type Pieces } from "../worker/lanes.ts";
+import type { LaneRequest, Pieces } from "../worker/lanes.ts";
 
 const MAX_BLOCKS = { thread: 3, coroutine: 24 } as const;
 
@@ -71,10 +72,9 @@ export class TimelineView implements View {
 	private busy = false;
 	private again = false;
 	private placed = false;
-	private selectedPiece = -1;
+	private readonly choice: PieceChoice;
 	private hasMoment = false; // the coroutine of the address was looked up
 	private wanted = -1;       // a lane to scroll to once the window exists
-	private pending: { ref: number; at: number } | null = null;        // to be chosen once its piece is here
 	private readonly keep: () => void;
 	private readonly settle: () => void;
 	private readonly follow: () => void;
@@ -88,6 +88,12 @@ export class TimelineView implements View {
 		this.wakes = new WakeFollower(ctx, this.scene, {
 			params: () => this.params, tell: (facts, more) => this.tell(facts, "", more), speak: (text) => setText(this.spoken, text),
 			reveal: (thread) => this.scene.by === "thread" && this.reveal(Math.max(0, this.scene.lanes.indexOf(thread))),
+		});
+		this.choice = new PieceChoice(ctx, this.scene, this.frames, this.wakes, {
+			keep: (change) => this.keepChosen(change), tell: (facts, id, more) => this.tell(facts, id, more), moved: () => {
+				this.schedule();
+				this.keep();
+			},
 		});
 		this.canvas = h("canvas", null);
 		this.spacer = h("div", null);
@@ -215,9 +221,8 @@ export class TimelineView implements View {
 		s.at = Number.isFinite(at) ? at : NaN;
 		s.selectedCoro = row >= 0 ? coros.c.nr[row] + 1 : 0;
 		s.chosenWake = null;
-		this.pending = row >= 0 && !Number.isNaN(s.at) ? { ref: s.selectedCoro, at: s.at } : null;
-		this.selectedPiece = -1;
-		if (this.pending && (s.at < s.view.from || s.at > s.view.to)) s.view.set(s.at - s.view.span / 2, s.at + s.view.span / 2);
+		this.choice.name(s.selectedCoro, s.at);
+		if (row >= 0 && (s.at < s.view.from || s.at > s.view.to)) s.view.set(s.at - s.view.span / 2, s.at + s.view.span / 2);
 	}
 
 	// Frames are a section of their own; of a running program more arrive.
@@ -399,52 +404,9 @@ export class TimelineView implements View {
 			this.again = true;
 			return;
 		}
-		const chosen = this.chosenNow();
-		s.pieces = pieces;
-		s.hovered = -1;
-		s.laneAt = new Map(pieces.request.lanes.map((key, i) => [key, i]));
-		this.selectedPiece = chosen ? this.findAgain(chosen) : -1;
-		if (this.pending) this.takePending(this.pending);
+		this.choice.take(pieces);
 		this.schedule();
 		this.settle();
-	}
-
-	// A run before a wait: an end of a wake is a slice. Without single slices its lane is enough.
-	private takePending({ ref, at }: { ref: number; at: number }): void {
-		const s = this.scene;
-		const p = s.pieces!;
-		const { first, last } = visibleLanes(s);
-		let [best, lane] = [-1, -1];
-		for (let l = Math.max(0, first - 8); l < Math.min(s.lanes.length, last + 8); l++) {
-			const range = laneRange(s, l);
-			for (let i = firstBehind(p, range, at - 1); i < range.end && p.x0[i] <= at; i++) {
-				if (p.coro[i] === ref && (best < 0 || (p.type[i] === PIECE.run && p.x1[i] >= at))) [best, lane] = [i, l];
-			}
-		}
-		if (best < 0) return;
-		this.pending = null;
-		s.selectedLane = lane;
-		this.choose(best, false);
-	}
-
-	// The selection, in a form that also holds for the next pieces.
-	private chosenNow(): { lane: number; x0: number; type: number } | null {
-		const { pieces, lanes, laneAt } = this.scene;
-		const i = this.selectedPiece;
-		if (!pieces || i < 0) return null;
-		const lane = lanes.find((key) => {
-			const at = laneAt.get(key);
-			return at !== undefined && i >= pieces.first[at] && i < pieces.first[at + 1];
-		});
-		return lane === undefined ? null : { lane, x0: pieces.x0[i], type: pieces.type[i] };
-	}
-
-	private findAgain(chosen: { lane: number; x0: number; type: number }): number {
-		const p = this.scene.pieces!;
-		const at = this.scene.laneAt.get(chosen.lane);
-		if (at === undefined) return -1;
-		const i = firstBehind(p, { begin: p.first[at], end: p.first[at + 1] }, chosen.x0);
-		return i < p.first[at + 1] && p.x0[i] === chosen.x0 && p.type[i] === chosen.type ? i : -1;
 	}
 
 	private keepRange(): void {
@@ -460,7 +422,7 @@ export class TimelineView implements View {
 			if (s.lanes.length === 0) setText(this.info, this.ctx.trace.complete ? "No lane to show: nothing has run, or no coroutine matches." : "Reading…");
 			return;
 		}
-		if (this.selectedPiece < 0 && !this.frames.chosen && !s.chosenWake) setText(this.info, this.describe());
+		if (this.choice.isEmpty && !this.frames.chosen && !s.chosenWake) setText(this.info, this.describe());
 		if (this.table.open) this.drawTable();
 	}
 
@@ -510,7 +472,7 @@ export class TimelineView implements View {
 			this.tip.hide();
 			return;
 		}
-		const wake = mark || this.isRun(piece) ? null : wakeAt(s, ev.offsetX, ev.offsetY);
+		const wake = mark || this.choice.isRun(piece) ? null : wakeAt(s, ev.offsetX, ev.offsetY);
 		const [title, ...pairs] = mark ? this.frames.facts(s, mark) : wake ? wakeFacts(this.ctx.trace, wake) : pieceFacts(s, piece);
 		this.tip.show(ev.clientX, ev.clientY, title[1], pairs);
 	}
@@ -521,34 +483,9 @@ export class TimelineView implements View {
 		this.schedule();
 	}
 
-	private isRun(piece: number): boolean {
-		const type = piece >= 0 ? this.scene.pieces!.type[piece] : -1;
-		return type === PIECE.run || type === PIECE.busy;
-	}
-
-	// @isNew: the address gets it.
-	private choose(piece: number, isNew = true): void {
-		const s = this.scene;
-		const { coros } = this.ctx.trace;
-		const p = s.pieces!;
-		this.selectedPiece = piece;
-		this.frames.chosen = null;
-		s.chosenWake = null;
-		s.selectedCoro = p.coro[piece];
-		const row = p.coro[piece] > 0 ? coros.rowOf(p.coro[piece] - 1) : -1;
-		const id = row >= 0 ? coros.id(row) : "";
-		// A wait is meant by its middle: it begins where a slice ends.
-		const at = this.isRun(piece) ? p.x0[piece] : Math.floor((p.x0[piece] + p.x1[piece]) / 2);
-		if (isNew) this.keepChosen(id, id !== "" && p.exact ? at : NaN);
-		this.tell(pieceFacts(s, piece), id, id !== "" && p.exact && p.type[piece] !== PIECE.busy ? this.wakes.links(p.coro[piece] - 1, s.at) : null);
-	}
-
-	// In the address and in the selection of all views, without a new search for lanes.
-	private keepChosen(id: string, at: number): void {
-		this.scene.at = at;
-		this.rows.noteRevealed(id);
-		this.pending = null;
-		this.params = { ...this.params, sel: id, at: Number.isNaN(at) ? "" : String(Math.round(at)) };
+	private keepChosen(change: Params): void {
+		this.rows.noteRevealed(change.sel);
+		this.params = { ...this.params, ...change };
 		this.ctx.setParams(this, this.params);
 	}
 
@@ -567,12 +504,12 @@ export class TimelineView implements View {
 	}
 
 	private writeNote(): void {
-		noteForm().open("New note", noteSubjects(this.scene, this.selectedPiece), "", (note) => notesOf(this.ctx.trace).add(note));
+		noteForm().open("New note", noteSubjects(this.scene, this.choice.piece), "", (note) => notesOf(this.ctx.trace).add(note));
 	}
 
 	private chooseFrames(hit: FrameHit): void {
 		const s = this.scene;
-		this.selectedPiece = -1;
+		this.choice.clear();
 		this.frames.chosen = hit;
 		s.selectedLane = hit.lane;
 		const ids = new Set(hit.rows.map((f) => f.id));
@@ -618,23 +555,23 @@ export class TimelineView implements View {
 			return;
 		}
 		const piece = pieceAt(s, x, y);
-		const wake = this.isRun(piece) ? null : wakeAt(s, x, y);
+		const wake = this.choice.isRun(piece) ? null : wakeAt(s, x, y);
 		if (wake && !isSameWake(wake, s.chosenWake)) {
-			this.selectedPiece = -1;
+			this.choice.clear();
 			this.wakes.choose(wake);
 			return;
 		}
 		s.chosenWake = null;
-		const again = piece >= 0 && piece === this.selectedPiece;
+		const again = piece >= 0 && piece === this.choice.piece;
 		s.selectedLane = lane;
 		if (again || (x < s.gutter && s.by === "coroutine" && lane >= 0)) {
 			this.open(again ? s.pieces!.coro[piece] : s.lanes[lane] + 1);
 		} else if (piece >= 0) {
-			this.choose(piece);
+			this.choice.choose(piece);
 		} else {
-			this.selectedPiece = -1;
+			this.choice.clear();
 			s.selectedCoro = 0;
-			this.keepChosen("", NaN);
+			this.choice.keep("", NaN);
 			this.settled();
 		}
 		this.schedule();
@@ -651,7 +588,7 @@ export class TimelineView implements View {
 			const next = s.selectedLane + (ev.key === "ArrowDown" ? 1 : -1);
 			s.selectedLane = Math.max(0, Math.min(s.lanes.length - 1, next));
 			this.reveal(s.selectedLane);
-			this.selectedPiece = -1;
+			this.choice.clear();
 			this.frames.chosen = null;
 			if (s.lanes.length > 0) setText(this.spoken, `${laneTitle(s, s.selectedLane)} ${groupOf(s, s.selectedLane)?.facts ?? ""}`);
 			this.schedule();
@@ -662,7 +599,7 @@ export class TimelineView implements View {
 			return true;
 		}
 		if (ev.key === "b" || ev.key === "w") {
-			void this.wakes.followKey(ev.key === "b" ? -1 : 1, this.selectedPiece >= 0);
+			void this.wakes.followKey(ev.key === "b" ? -1 : 1, !this.choice.isEmpty);
 			return true;
 		}
 		if (ev.key === "Backspace") return this.ctx.trail.back();
@@ -679,7 +616,7 @@ export class TimelineView implements View {
 			this.rows.toggle(group.key);
 			return true;
 		}
-		if (ev.key === "." || ev.key === ",") return this.step(ev.key === "." ? 1 : -1);
+		if (ev.key === "." || ev.key === ",") return this.choice.step(ev.key === "." ? 1 : -1);
 		if (ev.key === "f" || ev.key === "F") {
 			const hit = this.frames.next(s, Math.max(0, s.selectedLane), ev.key === "f" ? 1 : -1);
 			if (hit) this.chooseFrames(hit);
@@ -690,30 +627,11 @@ export class TimelineView implements View {
 			return true;
 		}
 		if (ev.key === "Enter") {
-			if (this.selectedPiece >= 0) this.open(s.pieces!.coro[this.selectedPiece]);
+			if (!this.choice.isEmpty) this.open(this.choice.coro);
 			else if (s.by === "coroutine" && s.selectedLane >= 0) this.open(s.lanes[s.selectedLane] + 1);
 			return true;
 		}
 		return false;
-	}
-
-	// To the next piece of the lane, which is scrolled into view.
-	private step(by: number): boolean {
-		const s = this.scene;
-		if (!s.pieces || s.lanes.length === 0) return true;
-		if (s.selectedLane < 0) s.selectedLane = visibleLanes(s).first;
-		const range = laneRange(s, s.selectedLane);
-		const from = this.selectedPiece >= range.begin && this.selectedPiece < range.end
-			? this.selectedPiece + by : firstBehind(s.pieces, range, by > 0 ? s.view.from : s.view.to) - (by > 0 ? 0 : 1);
-		if (from < range.begin || from >= range.end) return true;
-		this.choose(from);
-		const [x0, x1] = [s.pieces.x0[from], s.pieces.x1[from]];
-		if (x1 < s.view.from || x0 > s.view.to || (x0 < s.view.from && x1 - x0 < s.view.span)) {
-			s.view.set(x0 - s.view.span / 2, x0 + s.view.span / 2);
-			this.schedule();
-			this.keep();
-		}
-		return true;
 	}
 
 	private drawTable(): void {

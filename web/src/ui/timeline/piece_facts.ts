@@ -22,7 +22,7 @@ function titleOf(trace: Trace, p: Pieces, i: number): string {
 	return p.type[i] === PIECE.omitted ? `${name}: its slices here are not in this file` : `${name} ${PIECE_WORDS[p.type[i]]}`;
 }
 
-export function pieceFacts(s: Scene, i: number): [string, string][] {
+export function pieceFacts(s: Pick<Scene, "trace" | "pieces">, i: number): [string, string][] {
 	const { trace } = s;
 	const p = s.pieces!;
 	const ref = p.coro[i];
