@@ -174,14 +174,16 @@ struct run_keys {
 	uint32_t shift;  /* from an address to the line number from bit 4 on */
 };
 
-static inline struct run_keys run_keys_of(const struct mem_lines *lines)
+/* @shift: that of the lines if the compiler knows it; else 0. */
+static inline __attribute__((always_inline)) struct run_keys
+run_keys_of(const struct mem_lines *lines, const uint32_t shift)
 {
 	struct run_keys k = { 0 };
 
 	if (lines) {
 		k.key = lines->key + lines->nr;
-		k.inside = (UINT64_C(1) << lines->shift) - 1;
-		k.shift = lines->shift - 4;
+		k.inside = (UINT64_C(1) << (shift ? shift : lines->shift)) - 1;
+		k.shift = (shift ? shift : lines->shift) - 4;
 	}
 	return k;
 }
@@ -243,12 +245,12 @@ static inline uint64_t run_choose(uint64_t mask, uint64_t yes, uint64_t no)
  */
 static inline __attribute__((always_inline)) uint32_t
 run_common(struct unpack_fast *f, struct unpacking *g, struct mem_access *out,
-	   struct mem_lines *lines, uint32_t max, const bool enough)
+	   struct mem_lines *lines, const uint32_t shift, uint32_t max, const bool enough)
 {
 	const struct unpack_symbol *symbols = f->symbol, *e;
 	uint64_t at = f->own.at | (uint64_t)f->near.at << 32, next, before = g->before;
 	struct unpack_site *here = g->here, *site;
-	struct run_keys keys = run_keys_of(lines);
+	struct run_keys keys = run_keys_of(lines, shift);
 	uint32_t nr;
 
 	for (nr = 0; nr < max; nr++) {
@@ -339,7 +341,7 @@ static void steady_accesses(struct unpack_site *const *sites, uint32_t period,
 static uint32_t steady_keys(struct unpack_site *const *sites, uint32_t period,
 			    struct mem_lines *lines, uint32_t nr)
 {
-	struct run_keys keys = run_keys_of(lines);
+	struct run_keys keys = run_keys_of(lines, 0);
 	uint64_t count = 0;
 	uint32_t i, k;
 
@@ -403,7 +405,7 @@ static uint32_t run_steady(struct unpacking *g, struct mem_access *out, struct m
 /* Decode up to @max accesses of the common kinds; there is a site already. */
 static inline __attribute__((always_inline)) uint32_t
 run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct mem_lines *lines,
-	 uint32_t max)
+	 const uint32_t shift, uint32_t max)
 {
 	size_t bytes = (size_t)(g->symbols.end - g->symbols.at);
 	uint32_t nr = max < bytes ? max : (uint32_t)bytes;
@@ -419,8 +421,8 @@ run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct m
 	own = ahead_has(&u->fast->own, &u->own, nr);
 	near = ahead_has(&u->fast->near, &u->near, nr);
 	if (own && near)
-		return run_common(u->fast, g, out, lines, nr, true);
-	return run_common(u->fast, g, out, lines, nr, false);
+		return run_common(u->fast, g, out, lines, shift, nr, true);
+	return run_common(u->fast, g, out, lines, shift, nr, false);
 }
 
 /* Pass over the next symbol if it is an event to skip.  False: it is not, or a fault. */
@@ -476,7 +478,8 @@ static bool unpack_begin_fast(struct unpack *u)
 
 /* Up to @max accesses to @out, or to @lines if that is not NULL. */
 static inline __attribute__((always_inline)) uint32_t
-unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines, uint32_t max)
+unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines,
+	      const uint32_t shift, uint32_t max)
 {
 	struct unpacking g = {
 		.symbols = u->symbols, .here = u->here, .before = u->before, .left = u->nr_symbols
@@ -493,7 +496,7 @@ unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines,
 		if (lines && most > lines->room - lines->nr)
 			most = lines->room - lines->nr;
 		if (g.here)
-			nr += run_part(u, &g, lines ? NULL : out + nr, lines, most);
+			nr += run_part(u, &g, lines ? NULL : out + nr, lines, shift, most);
 		if (nr > was)
 			continue;
 		if (run_access(u, &g)) {
@@ -517,13 +520,19 @@ unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines,
 
 uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
 {
-	return unpack_run_to(u, out, NULL, max);
+	return unpack_run_to(u, out, NULL, 0, max);
 }
 
 uint32_t unpack_run_lines(struct unpack *u, struct mem_lines *out, uint32_t max)
 {
 	struct mem_lines lines = { .key = out->key, .room = out->room, .shift = out->shift };
-	uint32_t nr = unpack_run_to(u, NULL, &lines, max);
+	uint32_t nr;
+
+	/* A constant for the compiler: the most common size of lines. */
+	if (lines.shift == 6)
+		nr = unpack_run_to(u, NULL, &lines, 6, max);
+	else
+		nr = unpack_run_to(u, NULL, &lines, 0, max);
 
 	*out = lines;
 	return nr;
