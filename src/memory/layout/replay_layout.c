@@ -12,6 +12,9 @@
 #define COLD_SPACE (UINT64_C(1) << 53)
 #define LONG_BLOCK (128u << 10) /* allocators map blocks of this size separately */
 #define PAGE       4096u
+#define SIZE_STEP  16u /* of the chunks of malloc() in glibc */
+#define SIZE_HEAD  8u  /* of a chunk, in front of the block */
+#define SIZE_LEAST 24u /* of a block */
 #define BATCH      1024u
 #define NO_LINE    UINT64_MAX
 
@@ -155,6 +158,14 @@ static uint64_t rerun_round_up(uint64_t value, uint64_t to)
 	return (value + to - 1) / to * to;
 }
 
+/* The bytes of the block that malloc() gives for @bytes: all sizes of a class are one. */
+static uint64_t rerun_class_room(uint64_t bytes)
+{
+	if (bytes < SIZE_LEAST)
+		return SIZE_LEAST;
+	return rerun_round_up(bytes + SIZE_HEAD, SIZE_STEP) - SIZE_HEAD;
+}
+
 /* Allocate a range of new addresses.  Long blocks and variables keep their offset in a page. */
 static uint64_t rerun_take(uint64_t *next, uint64_t bytes, uint64_t was, uint32_t align,
 			   bool packed)
@@ -162,8 +173,8 @@ static uint64_t rerun_take(uint64_t *next, uint64_t bytes, uint64_t was, uint32_
 	uint64_t at;
 
 	if (packed) {
-		at = rerun_round_up(*next + 8, align > 16 ? align : 16);
-		*next = at + (bytes < 24 ? 24 : bytes);
+		at = rerun_round_up(*next + SIZE_HEAD, align > SIZE_STEP ? align : SIZE_STEP);
+		*next = at + bytes;
 	} else {
 		at = rerun_round_up(*next, PAGE) +
 		     (align > 16 ? rerun_round_up(was % PAGE, align) : was % PAGE);
@@ -292,6 +303,10 @@ static const struct moved *moved_block(struct rerun *r, const struct shape *s,
 	found.hot_room = count * element_bytes(s, place->stride);
 	found.cold_room = s->nr_cold ? count * s->cold_bytes : 0;
 	packed = (place->annotated || place->typed) && found.hot_room < LONG_BLOCK;
+	if (packed) {
+		found.hot_room = rerun_class_room(found.hot_room);
+		found.cold_room = s->nr_cold ? rerun_class_room(found.cold_room) : 0;
+	}
 	if (!use_again(r, &found)) {
 		found.hot = rerun_take(&r->next_hot, found.hot_room, place->start, s->align,
 				       packed);

@@ -8,9 +8,10 @@
  *
  * Blocks whose elements change their size or alignment cannot stay at their address.  They move
  * to a separate address range: variables and long blocks keep their offset in a page; short
- * blocks are placed as an allocator would place them, one after the other, with reuse of freed
- * ones.  Moving alone changes the number of misses, and the layout must not get credit for that.
- * So such a shape is compared with the current layout, moved in the same way.
+ * blocks are placed as malloc() of glibc would place them, in its size classes, one after the
+ * other, with reuse of freed ones of the same class.  Moving alone changes the number of misses,
+ * and the layout must not get credit for that. So such a shape is compared with the current layout,
+ * moved in the same way.
  */
 #ifndef MEMORY_LAYOUT_REPLAY_LAYOUT_H
 #define MEMORY_LAYOUT_REPLAY_LAYOUT_H

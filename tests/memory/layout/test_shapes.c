@@ -6,6 +6,7 @@
  * The types are those of this program.
  */
 #include <fcntl.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -302,6 +303,55 @@ static void replays_have_the_misses_of_all_accesses(void)
 	compare_misses(3, false);
 }
 
+/* The new address of a block of @bytes at @start. */
+static uint64_t moved_address(struct rerun *r, uint64_t start, uint64_t bytes)
+{
+	const struct owner owner = { .kind = OWNER_RECORD, .type = sample };
+	const struct address_owner place = {
+		.start = start, .end = start + bytes, .stride = bytes, .annotated = true
+	};
+	uint64_t address = 0;
+
+	CHECK(rerun_address(r, start, &place, &owner, &address) == 0);
+	return address;
+}
+
+/* Blocks follow each other as those of malloc() do, and a freed one is used for its size class. */
+static void blocks_have_the_sizes_of_malloc(void)
+{
+	const struct mem_record gone = { .kind = MEM_REMOVE, .address = 0x5000 };
+	void *least = malloc(1);
+	/* Other allocators, and those of sanitizers, have other sizes. */
+	bool is_glibc = least && malloc_usable_size(least) == 24;
+	uint64_t size, first, next, usable;
+	struct sim_config config;
+	struct err err = { 0 };
+	struct pieces p;
+	struct shape *s;
+
+	CHECK(pieces_init(&p, types, sample) == 0);
+	s = shape_new(&p, "moved");
+	sim_config_default(&config);
+	for (size = sizeof(struct sample); size < 400; size += 8) {
+		struct rerun *r = rerun_new(&config, &err);
+		void *real = malloc(size);
+
+		CHECK(r && real && rerun_shape(r, s, true) == 0);
+		usable = malloc_usable_size(real);
+		first = moved_address(r, 0x5000, size);
+		next = moved_address(r, 0x6000, size);
+		if (is_glibc)
+			CHECK_EQ(next - first, usable + 8);
+		CHECK(rerun_record(r, &gone) == 0);
+		CHECK_EQ(moved_address(r, 0x7000, size + 8) == first, size % 16 == 0);
+		free(real);
+		rerun_free(r);
+	}
+	free(least);
+	shape_free(s);
+	pieces_release(&p);
+}
+
 static void freed_blocks_are_used_again(void)
 {
 	const struct owner owner = { .kind = OWNER_RECORD, .type = sample };
@@ -406,6 +456,7 @@ int main(void)
 	RUN(places_members_as_a_compiler_does);
 	RUN(no_two_fields_share_an_address);
 	RUN(freed_blocks_are_used_again);
+	RUN(blocks_have_the_sizes_of_malloc);
 	RUN(replays_have_the_misses_of_all_accesses);
 	RUN(whatever_a_remap_file_says_it_is_checked);
 	types_free(types);
