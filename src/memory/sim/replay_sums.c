@@ -141,9 +141,11 @@ static void replay_sums_unlink(struct replay_sums *p, uint32_t number)
 
 /* ---- accesses --------------------------------------------------------------- */
 
-static bool replay_sums_has(const struct replay_sum *s, const struct mem_access *a, uint64_t key)
+/* One branch instead of three: which part differs cannot be predicted. */
+static inline bool replay_sums_has(const struct replay_sum *s, const struct mem_access *a,
+				   uint64_t key)
 {
-	return s->pc == a->pc && a->address - s->start < s->room && s->key == key;
+	return (s->pc == a->pc) & (a->address - s->start < s->room) & (s->key == key);
 }
 
 /* An access that no sum has: pass it on, and begin its sum. */
@@ -188,10 +190,10 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 
 	for (; ret == 0 && a < end; a++) {
 		uint64_t key = replay_sums_key(rec->thread, a);
-		struct replay_sum *s = &p->sums[replay_sums_by_code(a)];
+		uint32_t code = replay_sums_by_code(a), other = replay_sums_by_address(a);
+		struct replay_sum *s =
+			&p->sums[replay_sums_has(&p->sums[code], a, key) ? code : other];
 
-		if (!replay_sums_has(s, a, key))
-			s = &p->sums[replay_sums_by_address(a)];
 		if (replay_sums_has(s, a, key))
 			s->weight_256 += rec->weight_256;
 		else
