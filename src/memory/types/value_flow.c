@@ -25,7 +25,8 @@ struct value_flow {
 	const struct flow_input *in;
 	struct flow_block *blocks;
 	uint32_t nr;
-	uint32_t *covered; /* ranges that contain the start of a block */
+	uint32_t *covered;              /* ranges that contain the start of a block */
+	uint32_t nr_dirty, first_dirty; /* no dirty block is before first_dirty */
 	bool no_memory, endless;
 	struct flow_state *jumps; /* what all jumps to unknown targets agree on; NULL: none */
 	bool jumps_changed;
@@ -143,6 +144,14 @@ static int flow_cover(struct value_flow *f)
 
 /* ---- states ---------------------------------------------------------------- */
 
+static void flow_make_dirty(struct value_flow *f, uint32_t block)
+{
+	f->nr_dirty += !f->blocks[block].is_dirty;
+	f->blocks[block].is_dirty = true;
+	if (block < f->first_dirty)
+		f->first_dirty = block;
+}
+
 /* The state @from reaches block @to. */
 static void flow_reach(struct value_flow *f, uint32_t to, const struct flow_state *from)
 {
@@ -155,9 +164,9 @@ static void flow_reach(struct value_flow *f, uint32_t to, const struct flow_stat
 			return;
 		}
 		*b->state = *from;
-		b->is_dirty = true;
+		flow_make_dirty(f, to);
 	} else if (flow_state_meet(b->state, from)) {
-		b->is_dirty = true;
+		flow_make_dirty(f, to);
 	}
 }
 
@@ -240,36 +249,36 @@ static void flow_visit(struct value_flow *f, uint32_t number, bool is_last)
 		flow_reach_addr(f, last->next, &s);
 }
 
-/* All cases begin with what the jumps agree on.  True if a block changed. */
-static bool flow_reach_cases(struct value_flow *f)
+/* All cases begin with what the jumps agree on. */
+static void flow_reach_cases(struct value_flow *f)
 {
-	bool changed = f->jumps_changed;
 	uint32_t i;
 
-	f->jumps_changed = false;
-	for (i = 0; changed && i < f->nr; i++) {
+	for (i = 0; f->jumps_changed && i < f->nr; i++) {
 		if (f->blocks[i].is_case)
 			flow_reach(f, i, f->jumps);
 	}
-	return changed;
+	f->jumps_changed = false;
 }
 
+/* Visit blocks until none is dirty; those before the first dirty one are not looked at. */
 static void flow_settle(struct value_flow *f)
 {
-	bool again = true;
-	uint32_t i;
+	while (!f->no_memory && !f->endless) {
+		uint32_t i = f->first_dirty;
 
-	while (again && !f->no_memory && !f->endless) {
-		again = false;
-		for (i = 0; i < f->nr; i++) {
+		f->first_dirty = f->nr;
+		for (; i < f->nr && f->nr_dirty; i++) {
 			if (!f->blocks[i].is_dirty)
 				continue;
 			f->blocks[i].is_dirty = false;
+			f->nr_dirty--;
 			f->endless = f->endless || ++f->blocks[i].visits > FLOW_VISITS_MAX;
 			flow_visit(f, i, false);
-			again = true;
 		}
-		again = flow_reach_cases(f) || again;
+		flow_reach_cases(f);
+		if (!f->nr_dirty)
+			break;
 	}
 }
 
