@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: MIT *)
 (* LaneTheorems.v - what is proven of lanes: docs/proof.md has the same in words. *)
 Require Import Arith List Lia Bool Cantor.
-Require Import Memory Lane LaneInv LaneThread LanePool LaneCursor LaneSteps LaneCollect LaneTorn.
+Require Import Memory Lane LaneInv LaneThread LanePool LaneCursor LaneSteps LaneCollect.
 Import ListNotations.
 
 Section Theorems.
@@ -362,18 +362,3 @@ Proof.
 Qed.
 
 End Theorems.
-
-Print Assumptions lane_safety.
-Print Assumptions events_in_order.
-Print Assumptions events_accounted.
-Print Assumptions written_is_collected_plus_lost.
-Print Assumptions one_lane_per_chunk.
-Print Assumptions chunk_not_reused.
-Print Assumptions stores_are_newest.
-Print Assumptions a_chunk_comes_back.
-Print Assumptions necessity_of_publish.
-Print Assumptions necessity_of_look.
-Print Assumptions necessity_of_open.
-Print Assumptions necessity_of_state_look.
-Print Assumptions necessity_of_give.
-Print Assumptions necessity_of_pop.

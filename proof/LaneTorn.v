@@ -147,6 +147,28 @@ Theorem necessity_of_state_look : exists cs s,
   runs relaxed_state_look cs = Some s /\ corrupt (con s) = 1.
 Proof. apply early_is_corrupt; vm_compute; reflexivity. Qed.
 
+(* The lane is seen closed, and its last head is not: a record is left behind. *)
+Definition left_run : list choice :=
+  extend 0 0 0 ++ open 0 ++ write 0 ++ Close 0 :: Collect (Look 0) 2 :: collect [1; 0; 0].
+
+Definition left_behind (s : state) : Prop :=
+  orphan (lane (con s) 0) = true /\ length (accepted (lane (con s) 0)) = head (lane (con s) 0)
+  /\ length (accepted (lane (con s) 0)) < length (log (prod s 0)).
+
+Lemma left_found : forall o,
+  leads_to o left_run (fun s => orphan (lane (con s) 0)
+    && (length (accepted (lane (con s) 0)) =? head (lane (con s) 0))
+    && (length (accepted (lane (con s) 0)) <? length (log (prod s 0)))) = true ->
+  exists cs s, runs o cs = Some s /\ left_behind s.
+Proof.
+  intros o H; destruct (led_to _ _ _ H) as (s & R & F); exists left_run, s; split; [assumption|].
+  repeat (apply andb_true_iff in F; destruct F as [F ?]).
+  split; [assumption|]; split; [apply Nat.eqb_eq|apply Nat.ltb_lt]; assumption.
+Qed.
+
+Theorem necessity_of_close : exists cs s, runs relaxed_state cs = Some s /\ left_behind s.
+Proof. apply left_found; vm_compute; reflexivity. Qed.
+
 (* ---- the pool -------------------------------------------------------------------------------- *)
 
 (*

@@ -187,7 +187,7 @@ Qed.
 Lemma state_ready : forall n fits, state_of n (seq_of n) fits = Ready.
 Proof. intros; unfold state_of; rewrite Nat.eqb_refl; reflexivity. Qed.
 
-Theorem rstep_ok : forall m w r t fits last r',
+Lemma rstep_ok : forall m w r t fits last r',
   ok m w -> reader_ok w r -> rstep Ours m r t fits last = Some r' -> reader_ok w r'.
 Proof.
   intros m w r t fits last r' MOK ROK H.
