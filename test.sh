@@ -42,7 +42,7 @@ if [ $quick = no ]; then
 	# Servers and clients that traces are exported to, and what loads the results.
 	packages+=(postgresql mariadb-server mariadb-client sqlite3 python3-venv)
 	packages+=(musl-tools) # another C library for the SDK
-	[ $full = no ] || packages+=(debootstrap debhelper dpkg-dev lintian rpm)
+	[ $full = no ] || packages+=(debootstrap debhelper dpkg-dev lintian make ncurses-bin rpm tcl)
 	packages+=(valgrind) # cachegrind, to compare simulated caches with
 	# The other architecture's compiler, to look at the code it makes of the fast path.
 	case "$(uname -m)" in
