@@ -23,7 +23,7 @@
 #define CHUNKS     1
 #define CHUNKS_OF  8
 #define EVENTS_OF  64
-#define EVENTS_ALL 512 /* of each thread, to find the holders of locks */
+#define EVENTS_ALL 512 /* of each thread, to find the holders of locks, and who is passed over */
 
 /* ---- the source ------------------------------------------------------------- */
 
@@ -263,9 +263,9 @@ static void top_compute(struct top_source *s, struct top_picture *p)
 int top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of, struct err *err)
 {
 	struct recover_options options = {
-		.last = of                ? EVENTS_OF
-			: s->wants_events ? EVENTS_ALL
-					  : 0,
+		.last = of                                 ? EVENTS_OF
+			: s->wants_events || s->was_active ? EVENTS_ALL
+							   : 0,
 		.of = of,
 		.newest = of ? CHUNKS_OF : CHUNKS,
 		.threads = true,
@@ -286,6 +286,8 @@ int top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of, s
 	} else if (make_rows(s, p, err) == 0) {
 		top_compute(s, p);
 		ask_cpu(s, p);
+		s->was_active = p->by_state[TRACE_STATE_READY] + p->by_state[TRACE_STATE_RUNNING] >
+				0;
 	}
 	if (err->code)
 		top_picture_release(p);

@@ -75,6 +75,7 @@ struct top_source {
 	uint64_t events, births;
 	bool told;
 	bool wants_events; /* pictures have the last events of each thread */
+	bool was_active;   /* some ran or were ready: the next picture has these events, too */
 	json_t *status;
 };
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* top_warnings.c - what is wrong in a picture, by the names of the detectors of `report`. */
+/* top_warnings.c - what is wrong in a picture: findings of the detectors of `report`, and loss. */
 #include "top/top_warnings.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "top/top_detect.h"
-
-#define WARNING_NS UINT64_C(1000000000) /* shorter slices and waits are usual */
 
 static void top_warn(struct top_warnings *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -24,37 +23,23 @@ static void top_warn(struct top_warnings *w, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* ---- deadlocks ------------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------------- */
 
-static void top_warn_deadlock(void *arg, const char *text)
+static void top_warn_of(void *arg, const struct top_finding *f)
 {
-	top_warn(arg, "deadlock: %s", text);
-}
-
-/* ---- long states ------------------------------------------------------------------------ */
-
-static void top_find_long(struct top_warnings *w, const struct top_picture *p, uint8_t state,
-			  const char *detector, const char *what)
-{
-	const struct top_row *longest = NULL;
-	uint64_t age, most = 0, nr = 0;
 	char time[TEXT_SIZE], count[TEXT_SIZE];
-	size_t i;
+	const char *sure = f->is_sure ? "" : " (suspected)";
 
-	for (i = 0; i < p->nr; i++) {
-		age = p->rows[i].state == state ? top_row_age(&p->rows[i], p) : 0;
-		if (age < WARNING_NS)
-			continue;
-		nr++;
-		if (age > most) {
-			most = age;
-			longest = &p->rows[i];
-		}
-	}
-	if (longest)
-		top_warn(w, "%s: %s %s for %s at most, %" PRIu64 " %s", detector,
-			 text_count(count, nr), what, text_duration(time, most),
-			 longest->c->co.probe_id, longest->c->name);
+	/* One line is for loss. */
+	if (((struct top_warnings *)arg)->nr == TOP_WARNINGS_MAX - 1)
+		return;
+	/* A ring is told by its members. */
+	if (!strcmp(f->detector, "deadlock"))
+		top_warn(arg, "%s: %s", f->detector, f->detail);
+	else
+		top_warn(arg, "%s%s: %s for %s at most, %" PRIu64 " %s", f->detector, sure,
+			 text_count(count, f->nr), text_duration(time, f->longest_ns), f->id,
+			 f->name);
 }
 
 void top_warnings_make(struct top_warnings *w, const struct top_picture *p)
@@ -62,9 +47,7 @@ void top_warnings_make(struct top_warnings *w, const struct top_picture *p)
 	char count[TEXT_SIZE];
 
 	w->nr = 0;
-	top_detect_deadlocks(p, top_warn_deadlock, w);
-	top_find_long(w, p, TRACE_STATE_RUNNING, "blocking", "run without a suspend");
-	top_find_long(w, p, TRACE_STATE_READY, "starvation", "are ready and do not run");
+	top_detect(p, top_warn_of, w);
 	if (p->lost)
 		top_warn(w, "loss: %s events are lost", text_count(count, p->lost));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_warnings.h - what is wrong in a picture, by the names of the detectors of `report`.
+ * top_warnings.h - what is wrong in a picture: findings of the detectors of `report`, and loss.
  *
  * A picture is one moment: `report` on the trace decides.
  */
@@ -9,7 +9,7 @@
 
 #include "top/top_rows.h"
 
-#define TOP_WARNINGS_MAX 4
+#define TOP_WARNINGS_MAX 8
 #define TOP_WARNING_SIZE 160
 
 struct top_warnings {

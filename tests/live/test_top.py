@@ -264,9 +264,52 @@ def a_ring_is_a_warning_and_so_is_one_that_never_suspends(dir):
         show(s, told.p)
         s.wait("w: deadlock: 2 wait for each other in a ring: 'a' -> 'b' -> 'a'", "and more")
         s.keys("w")
-        s.wait("blocking: 1 run without a suspend for", "3 c", "'corotracer report' on the trace decides")
+        s.wait("never-yielded (suspected): 1 for", "3 c", "'corotracer report' on the trace decides", without=["blocking:"])
         s.keys("q")
         s.wait("shell>", without=["decides"])
+
+
+def found_by_report(told, detector):
+    """Ids of the coroutines that `report` names, of a trace that has ended."""
+    status, out, err = tool("report", "--json", told.trace)
+    assert status in (0, 1), (status, err)
+    groups = [f for f in json.loads(out)["findings"] if f["detector"] == detector]
+    return {c["probe_id"] for f in groups for c in f.get("coroutines", [f["example"]])}
+
+
+@test
+def who_is_passed_over_starves_and_who_runs_has_not_yielded_as_the_report_finds(dir):
+    told = Told(dir, "-q")
+    told.tell("begin starved", "begin busy", "wake starved", "wake busy", "resume busy")
+    # Often enough to starve, too rarely for an order that serves the newest first; then it runs for long.
+    for _ in range(15):
+        told.tell("suspend busy", "wake busy", "resume busy")
+    with screen(dir, width=150) as s:
+        show(s, told.p)
+        s.keys("w")
+        s.wait("starvation: 1 for", "1 starved", "never-yielded (suspected): 1 for", "2 busy")
+        s.keys("q")
+        s.wait("shell>", without=["decides"])
+    told.quit()
+    told.p.wait(300)
+    equal((found_by_report(told, "starvation"), found_by_report(told, "never-yielded")), ({1}, {2}), "the report")
+
+
+@test
+def who_is_ready_and_passed_over_by_none_does_not_starve_as_in_the_report(dir):
+    told = Told(dir, "-q")
+    told.tell("begin forgotten", "begin other", "wake forgotten")
+    with screen(dir, width=150) as s:
+        show(s, told.p)
+        # Another finding shows that the warnings are those of a picture that is old enough.
+        told.tell("resume other")
+        s.keys("w")
+        s.wait("never-yielded (suspected): 1 for", "2 other", without=["starvation"])
+        s.keys("q")
+        s.wait("shell>", without=["decides"])
+    told.quit()
+    told.p.wait(300)
+    equal(found_by_report(told, "starvation"), set(), "the report")
 
 
 @test
