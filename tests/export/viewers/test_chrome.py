@@ -125,6 +125,52 @@ def speedscope_nests_the_turns_as_they_were(dir):
         assert abs(sum(t for _, t in got) - sum(t for _, t in wanted)) < 0.01 * sum(t for _, t in wanted) + 1e6, "time in turns"
 
 
+def stacked(events):
+    """{tid: [(depth, name, begin, end)]} of the turns, from begins and ends alone; times in ns from the first event on."""
+    first = min(e["ts"] for e in events if e["ph"] != "M")
+    open_, out = defaultdict(list), defaultdict(list)
+    for e in events:
+        if e["ph"] == "B":
+            open_[e["tid"]].append((e["name"], e["ts"] - first))
+        elif e["ph"] == "E":
+            name, ts = open_[e["tid"]].pop()
+            out[e["tid"]].append((len(open_[e["tid"]]), name, ts, e["ts"] - first))
+    return out
+
+
+def compare_with_viewer(trace, has_ends=True):
+    """has_ends: of all coroutines; the viewer warns of tracks without an end."""
+    export(trace, kind="chrome")
+    events, model = load(trace + ".chrome"), packages.trace_viewer(trace + ".chrome")
+    assert all(w.startswith("flow_") or (not has_ends and w == "async_slice_parse_error") for w in model["warnings"]), model["warnings"]
+    wanted = stacked(events)
+    threads = {t["tid"]: t for t in model["threads"] if t["tid"] is not None}
+    for tid, turns_ in wanted.items():
+        equal(threads[tid]["name"], f"thread {tid}", "name of a thread")
+        drawn = [s for s in threads[tid]["slices"] if s["title"] != "wake"]
+        # Times are floating point in milliseconds there, and it nests by microseconds: two short slices in one may share it.
+        got = sorted((s["title"], s["start"] * 1e6, s["duration"] * 1e6, s["depth"]) for s in drawn)
+        known = sorted((name, b, e - b, depth) for depth, name, b, e in turns_)
+        equal([g[0] for g in got], [k[0] for k in known], "names of slices")
+        for g, k in zip(got, known):
+            assert abs(g[1] - k[1]) < 10 and abs(g[2] - k[2]) < 10 and (g[3] == k[3] or k[2] < 2000), (g, k)
+    tracks = Counter(s["title"] for t in model["threads"] for track in t["tracks"] for s in track)
+    if has_ends:
+        equal(tracks, Counter(e["name"] for e in events if e["ph"] in "bn"), "lives, states and instants of coroutines")
+    return wanted, threads
+
+
+@test
+def the_viewer_of_chrome_tracing_has_the_slices_as_they_were(dir):
+    _, threads = compare_with_viewer(trace_of(dir, CHANNELS))
+    equal({t["process"] for t in threads.values()}, {os.path.basename(CHANNELS)}, "processes")
+    # Each resumed by the one before.
+    steps = [line(i, 10**9 + 10**5 * i, True) for i in range(1, 6)] + [line(i, 10**9 + 10**5 * (11 - i), False) for i in range(5, 0, -1)]
+    write(dir + "/nested.jsonl", steps)
+    wanted, _ = compare_with_viewer(dir + "/nested.jsonl", has_ends=False)
+    equal(sorted(depth for depth, *_ in wanted[7]), [0, 1, 2, 3, 4], "depths")
+
+
 @test
 def bugs_of_the_corpus_are_balanced(dir):
     for scenario in ("double-resume", "resume-after-end", "deadlock", "migration", "never-destroyed", "destroyed-suspended"):
