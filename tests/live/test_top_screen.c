@@ -676,16 +676,16 @@ static void warnings_are_shown(void)
 	CHECK_STR(paper_line(4), "");
 	CHECK_STR(paper_line(5),
 		  "A picture is one moment: 'corotracer report' on the trace decides.");
-	shown.coroutines[3].co.since_ts = MOMENT - 2 * SECOND;
-	shown.coroutines[2].woken_ts = MOMENT - SECOND;
+	shown.coroutines[3].co.since_ts = MOMENT - 100 * SECOND;
+	shown.coroutines[2].tid = shown.coroutines[3].tid;
+	shown.coroutines[2].co.since_ts = MOMENT - 110 * SECOND;
+	shown.coroutines[2].woken_ts = MOMENT - 80 * SECOND;
 	shown.lost = 1500;
 	PRESS('w');
-	CHECK_STR(paper_line(3), "blocking: 1 run without a suspend for 2.000 s at most, 4 Worker");
-	CHECK_STR(paper_line(4),
-		  "starvation: 1 are ready and do not run for 1.000 s at most, 3 reader-3");
-	CHECK_STR(paper_line(5), "loss: 1,500 events are lost");
+	CHECK_STR(paper_line(3), "never-yielded (suspected): 1 for 100.000 s at most, 4 Worker");
+	CHECK_STR(paper_line(4), "loss: 1,500 events are lost");
 	PRESS(ERR);
-	CHECK(paper_find("w: blocking: 1 run without a suspend") == 23);
+	CHECK(paper_find("w: never-yielded (suspected): 1 for") == 23);
 	CHECK(paper_find(", and more") == 23 || strstr(paper_line(23), ">"));
 }
 
