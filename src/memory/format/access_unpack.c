@@ -376,7 +376,7 @@ static void steady_end(struct unpacking *g, struct unpack_site *const *sites, ui
 	}
 	g->here = sites[period - 1];
 	g->before = before;
-	g->symbols.at += rounds * period;
+	g->symbols.at += (size_t)rounds * period;
 	g->left -= rounds * period;
 }
 

@@ -400,6 +400,7 @@ static void lru_run_chunk(struct lru_run *x, const struct mem_access *access, si
 
 /* ---- keys -------------------------------------------------------------------- */
 
+/* NOLINTNEXTLINE(misc-redundant-expression): two names that must stay equal */
 _Static_assert(MEM_KEY_OF(5) == SLOT_OF(5) && MEM_KEY_WRITE == USE_WRITE, "keys are slots");
 
 /*
