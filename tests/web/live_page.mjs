@@ -47,7 +47,10 @@ export function start(t, args) {
 export function killTool(t, run) {
 	const { pid } = run.child;
 	const programs = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter((text) => text !== "").map(Number);
+	// What a killed collector leaves for `recover`.
+	const regions = new Set(readFileSync(`/proc/${pid}/maps`, "utf8").match(/\/dev\/shm\/corotracer-\w+(?=\/)/g) ?? []);
 	t.after(() => {
+		for (const region of regions) rmSync(region, { recursive: true, force: true });
 		for (const program of programs) {
 			try {
 				process.kill(program, "SIGKILL");
