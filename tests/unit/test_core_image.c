@@ -84,7 +84,13 @@ static void child_end(pid_t pid, int input, int sig)
 struct seen {
 	unsigned marks[128];
 	uint64_t bytes, last;
+	uint64_t start, size; /* where marks count; everywhere without a size */
 };
+
+static bool is_looked_at(const struct seen *s, uint64_t addr)
+{
+	return !s->size || addr - s->start < s->size;
+}
 
 static int seen_visit(void *arg, const struct image_range *range, uint64_t addr, const void *data,
 		      size_t size)
@@ -100,7 +106,7 @@ static int seen_visit(void *arg, const struct image_range *range, uint64_t addr,
 		uint64_t word;
 
 		memcpy(&word, (const char *)data + i, sizeof(word));
-		if (word >= PATTERN && word < PATTERN + 128)
+		if (is_looked_at(s, addr + i) && word >= PATTERN && word < PATTERN + 128)
 			s->marks[word - PATTERN]++;
 	}
 	return 0;
@@ -108,7 +114,8 @@ static int seen_visit(void *arg, const struct image_range *range, uint64_t addr,
 
 static void check_memory(struct process_image *image)
 {
-	struct seen seen = { 0 };
+	/* A copy of the pattern on the stack may begin a page, too. */
+	struct seen seen = { .start = (uint64_t)(uintptr_t)sparse, .size = PAGES * PAGE };
 	uint64_t word;
 	int i;
 
