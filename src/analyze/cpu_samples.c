@@ -142,6 +142,22 @@ struct cpu_use cpu_samples_thread(const struct cpu_samples *s, uint32_t pid, uin
 	return use;
 }
 
+void cpu_samples_each(const struct cpu_samples *s, uint64_t tid, uint64_t from_ts, uint64_t to_ts,
+		      void (*take)(void *ctx, const struct cpu_interval *interval), void *ctx)
+{
+	const struct time_list *t = thread_lists_find(&s->threads, tid);
+	size_t i;
+
+	for (i = t ? first_interval(t, from_ts) : 0; t && i < t->nr; i++) {
+		const struct cpu_interval *interval = cpu_interval_at(t, i);
+
+		if (interval->span.from_ts >= to_ts)
+			break;
+		if (interval->span.to_ts > from_ts)
+			take(ctx, interval);
+	}
+}
+
 uint64_t cpu_samples_stopped(const struct cpu_samples *s, uint32_t pid, uint64_t from_ts,
 			     uint64_t to_ts)
 {

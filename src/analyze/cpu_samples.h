@@ -56,6 +56,10 @@ int cpu_samples_add(struct cpu_samples *s, const struct trace_cpu *cpu);
 struct cpu_use cpu_samples_thread(const struct cpu_samples *s, uint32_t pid, uint64_t tid,
 				  uint64_t from_ts, uint64_t to_ts);
 
+/* Call @take for each interval of the thread that overlaps with the two times, in order. */
+void cpu_samples_each(const struct cpu_samples *s, uint64_t tid, uint64_t from_ts, uint64_t to_ts,
+		      void (*take)(void *ctx, const struct cpu_interval *interval), void *ctx);
+
 /* Time between the two that process @pid was stopped; @pid 0: any process. */
 uint64_t cpu_samples_stopped(const struct cpu_samples *s, uint32_t pid, uint64_t from_ts,
 			     uint64_t to_ts);

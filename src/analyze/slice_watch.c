@@ -64,6 +64,31 @@ static uint64_t move_part(uint64_t *from_ns, uint64_t sampled_ns)
 	return part;
 }
 
+struct late_part {
+	const struct switch_times *switches;
+	uint64_t tid, from_ts, to_ts;
+	uint64_t ns;
+};
+
+static void late_add(void *ctx, const struct cpu_interval *counted)
+{
+	struct late_part *late = ctx;
+
+	late->ns += switch_times_late(late->switches, late->tid, counted, late->from_ts,
+				      late->to_ts);
+}
+
+/* Time without a processor that the switches show as blocked. */
+static uint64_t slice_late_ns(const struct analysis *a, uint64_t tid, uint64_t from_ts,
+			      uint64_t to_ts)
+{
+	struct late_part late = { &a->switches, tid, from_ts, to_ts, 0 };
+
+	if (!a->switches.has_wakes)
+		cpu_samples_each(&a->cpu, tid, from_ts, to_ts, late_add, &late);
+	return late.ns;
+}
+
 struct cpu_use slice_use(const struct analysis *a, uint32_t pid, uint64_t tid, uint64_t from_ts,
 			 uint64_t to_ts)
 {
@@ -75,9 +100,7 @@ struct cpu_use slice_use(const struct analysis *a, uint32_t pid, uint64_t tid, u
 	use.stopped_ns = move_part(&use.blocked_ns, sampled.stopped_ns);
 	use.tracer_ns = move_part(&use.blocked_ns, sampled.tracer_ns);
 	use.page_ns = move_part(&use.blocked_ns, sampled.page_ns);
-	/* Without wake-ups, a thread counts as blocked until it has a processor. */
-	if (!a->switches.has_wakes && sampled.queued_ns > use.queued_ns)
-		use.queued_ns += move_part(&use.blocked_ns, sampled.queued_ns - use.queued_ns);
+	use.queued_ns += move_part(&use.blocked_ns, slice_late_ns(a, tid, from_ts, to_ts));
 	use.call = sampled.call;
 	use.has_calls = sampled.has_calls;
 	use.is_exact = true;

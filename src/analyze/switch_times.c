@@ -14,6 +14,9 @@
 /* A time must be longer than the joined spans at its borders by this factor. */
 #define JOINED_PART 8u
 
+/* The counters of a sample are read a little before or after its time. */
+#define COUNTERS_NS UINT64_C(1000000)
+
 /* ---- add ------------------------------------------------------------------ */
 
 static struct switch_span *switch_span_at(const struct time_list *t, size_t i)
@@ -204,6 +207,30 @@ struct cpu_use switch_times_thread(const struct switch_times *s, uint64_t tid, u
 	away = use.queued_ns + use.blocked_ns;
 	use.cpu_ns = away < use.measured_ns ? use.measured_ns - away : 0;
 	return use;
+}
+
+uint64_t switch_times_late(const struct switch_times *s, uint64_t tid,
+			   const struct cpu_interval *counted, uint64_t from_ts, uint64_t to_ts)
+{
+	const struct time_list *t = thread_lists_find(&s->threads, tid);
+	uint64_t begin = counted->span.from_ts, known = 0, ended = 0, asked = 0, late;
+	size_t i;
+
+	begin = begin > COUNTERS_NS ? begin - COUNTERS_NS : 0;
+	for (i = t ? time_list_first(t, SPAN_SIZE, begin) : 0; t && i < t->nr; i++) {
+		const struct switch_span *span = switch_span_at(t, i);
+		struct cpu_use part = { 0 };
+
+		if (span->span.to_ts > counted->span.to_ts)
+			break;
+		switch_use_add(&part, span, from_ts, to_ts);
+		known += span->queued_ns;
+		ended += span->blocked_ns;
+		asked += part.blocked_ns;
+	}
+	late = counted->queued_ns > known ? counted->queued_ns - known : 0;
+	late = late < ended ? late : ended;
+	return ended ? (uint64_t)((double)late * (double)asked / (double)ended) : 0;
 }
 
 void switch_times_each(const struct switch_times *s, uint64_t tid, uint64_t from_ts, uint64_t to_ts,

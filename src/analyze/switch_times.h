@@ -54,6 +54,14 @@ struct cpu_use switch_times_thread(const struct switch_times *s, uint64_t tid, u
 				   uint64_t to_ts);
 
 /*
+ * Of a trace without wake-ups: how long the thread, between the two times, waited for a processor
+ * while the switches show it as blocked.  The kernel adds a wait to a counter when the wait ends:
+ * what it counted in @counted beyond the preemptions that ended there was the end of such waits.
+ */
+uint64_t switch_times_late(const struct switch_times *s, uint64_t tid,
+			   const struct cpu_interval *counted, uint64_t from_ts, uint64_t to_ts);
+
+/*
  * Call @take for each wait of the thread between the two times, cut to them, in order; joined ones
  * are left out.
  */

@@ -97,6 +97,46 @@ static void joined_waits_are_not_taken_for_exact(void)
 	switch_times_release(&s);
 }
 
+static uint64_t late_of(const struct switch_times *s, uint64_t from_ms, uint64_t to_ms,
+			uint64_t queued_ms)
+{
+	struct cpu_interval counted = { .span = { from_ms * MS, to_ms * MS },
+					.queued_ns = queued_ms * MS };
+
+	return switch_times_late(s, 7, &counted, 30 * MS, 50 * MS);
+}
+
+/* A sleep from 30 to 50 ms, after the thread was preempted from 10 to 25 ms. */
+static void a_sleep_has_only_the_waits_that_end_with_it(void)
+{
+	struct switch_times s = { 0 };
+
+	record_from(&s, 0);
+	add_wait(&s, 10 * MS, 25 * MS, TRACE_SWITCH_PREEMPTED);
+	add_wait(&s, 30 * MS, 50 * MS, TRACE_SWITCH_BLOCKED);
+	add_wait(&s, 55 * MS, 60 * MS, TRACE_SWITCH_PREEMPTED);
+	CHECK_EQ(late_of(&s, 5, 52, 15), 0);  /* all of it was the preemption */
+	CHECK_EQ(late_of(&s, 20, 52, 15), 0); /* which began before the sample */
+	CHECK_EQ(late_of(&s, 26, 52, 4), 4 * MS);
+	CHECK_EQ(late_of(&s, 5, 52, 18), 3 * MS);
+	CHECK_EQ(late_of(&s, 26, 52, 90), 20 * MS);
+	CHECK_EQ(late_of(&s, 26, 40, 4), 0); /* the sleep ends later */
+	CHECK_EQ(late_of(&s, 26, 62, 5), 0);
+	switch_times_release(&s);
+}
+
+/* What ends in one interval is shared by the waits in it. */
+static void a_sleep_has_its_share_of_late_processors(void)
+{
+	struct switch_times s = { 0 };
+
+	record_from(&s, 0);
+	add_wait(&s, 20 * MS, 40 * MS, TRACE_SWITCH_BLOCKED);
+	add_wait(&s, 60 * MS, 80 * MS, TRACE_SWITCH_BLOCKED);
+	CHECK_EQ(late_of(&s, 15, 90, 8), 2 * MS); /* half of the first one was asked for */
+	switch_times_release(&s);
+}
+
 static void count_wait(void *ctx, const struct time_span *span, bool is_blocked)
 {
 	uint64_t *sums = ctx;
@@ -125,6 +165,8 @@ int main(void)
 	waits_beside_a_slice_do_not_count();
 	nothing_is_measured_where_nothing_was_recorded();
 	joined_waits_are_not_taken_for_exact();
+	a_sleep_has_only_the_waits_that_end_with_it();
+	a_sleep_has_its_share_of_late_processors();
 	each_wait_is_given_once();
 	return 0;
 }
