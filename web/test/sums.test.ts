@@ -70,6 +70,15 @@ test("a site has its waits, and the slices that end there", async () => {
 	assert.deepEqual([s.running, s.waiting, s.ready, s.sites.length], [150, 300, 50, 1]);
 });
 
+test("a coroutine that is destroyed while suspended waited until then", async () => {
+	const store = storeOf([[0, 0, 100, 200, 3, 4, 0]], [{ kind: 1, state: 6, since: 450, site: 3, reason: 4, resumes: 1, end: 450 }]);
+	const s = await sums(0, 1000, {}, store);
+	assert.deepEqual([s.running, s.waiting, s.ready, s.waits.nr], [100, 250, 0, 0]);
+	assert.deepEqual(s.sites.map((x) => [x.site, x.waiting]), [[3, 250]]);
+	const never = storeOf([], [{ kind: 1, state: 6, since: 450, site: 0, reason: 0, resumes: 0, end: 450 }]);
+	assert.equal((await sums(0, 1000, {}, never)).waiting, 0);
+});
+
 test("what was thinned out is not claimed", async () => {
 	const store = storeOf([[0, 1, 300, 350, 1, 3, 0], [0, 4, 800, 900, 1, 3, 0]], [{ kind: 1, state: 4, since: 950, site: 1, reason: 3, resumes: 6 }], 6);
 	const s = await sums(0, 1000, {}, store);

@@ -229,11 +229,11 @@ class Summing {
 		if (this.isIn(to)) this.out.slices.add(to - from);
 	}
 
-	// A wait from @from, woken at @woken, until the coroutine ran at @to; NaN: it has not.
-	wait(nr: number, from: number, woken: number, to: number, site: number, reason: number): void {
+	// A wait from @from, woken at @woken, until the coroutine ran at @to; NaN: it has not run until @until.
+	wait(nr: number, from: number, woken: number, to: number, site: number, reason: number, until = this.store.end): void {
 		const { q, out } = this;
 		if (q.site >= 0 && site !== q.site) return;
-		const end = Number.isNaN(to) ? this.store.end : to;
+		const end = Number.isNaN(to) ? until : to;
 		const waiting = both(from, Math.min(woken, end), q.from, q.to);
 		const ready = both(woken, end, q.from, q.to);
 		const ends = !Number.isNaN(to) && this.isIn(to);
@@ -326,6 +326,7 @@ function addTail(sum: Summing, last: Last, store: Store, row: number): void {
 	if (last.n[nr] + 1 < c.resumes[row]) sum.unknown(nr, from, end);
 	else if (state === 4) sum.wait(nr, from, Infinity, NaN, c.site[row], c.reason[row]);
 	else if (state === 2) sum.wait(nr, from, Math.max(from, c.since[row]), NaN, c.site[row], c.reason[row]);
+	else if (state >= 5 && last.n[nr] >= 0) sum.wait(nr, from, Infinity, NaN, last.site[nr], last.reason[nr], end); // destroyed while suspended
 }
 
 export async function sumsOf(store: Store, q: SumRequest, progress: (done: number, of: number) => void): Promise<Sums> {
