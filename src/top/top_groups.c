@@ -37,6 +37,18 @@ static bool top_has_resource(const struct top_row *row)
 	       co->reason != TRACE_REASON_YIELD;
 }
 
+/* Numbers of resources are those of one process. */
+static void top_resource_label(const struct sidecar_coroutine *co, const struct top_picture *p,
+			       char label[GROUP_LABEL])
+{
+	size_t size;
+
+	report_waits_for(co->reason, true, co->resource, label, GROUP_LABEL);
+	size = strlen(label);
+	if (p->r.nr_processes > 1 && co->pid)
+		snprintf(label + size, GROUP_LABEL - size, ", process %" PRIu64, co->pid);
+}
+
 /* False: the row is in no group. */
 static bool top_label_of(const struct top_row *row, enum top_grouping by,
 			 const struct top_picture *p, struct top_places *places,
@@ -63,7 +75,7 @@ static bool top_label_of(const struct top_row *row, enum top_grouping by,
 	case TOP_BY_RESOURCE:
 		if (!top_has_resource(row))
 			return false;
-		report_waits_for(co->reason, true, co->resource, label, GROUP_LABEL);
+		top_resource_label(co, p, label);
 		return true;
 	}
 	return false;

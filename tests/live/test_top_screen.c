@@ -19,7 +19,8 @@ static struct {
 	struct top_row rows[ROWS_MAX];
 	struct recover_thread threads[2];
 	struct recover_event events[2][EVENTS_MAX];
-	struct recover_process process;
+	struct recover_process processes[2];
+	size_t nr_processes;
 	struct trace_site sites[4];
 	size_t nr;
 	uint64_t lost;
@@ -58,8 +59,8 @@ int __wrap_top_picture_take(struct top_source *s, struct top_picture *p, uint64_
 	p->birth_rate = 0.52;
 	p->r.threads = shown.threads;
 	p->r.nr_threads = 2;
-	p->r.processes = &shown.process;
-	p->r.nr_processes = 1;
+	p->r.processes = shown.processes;
+	p->r.nr_processes = shown.nr_processes;
 	p->r.sites = shown.sites;
 	p->r.nr_sites = 4;
 	for (i = 0; i < shown.nr; i++)
@@ -149,9 +150,10 @@ static void begin_program(void)
 
 	memset(&shown, 0, sizeof(shown));
 	memcpy(shown.sites, sites, sizeof(sites));
-	shown.process = (struct recover_process){ .pid = 77,
-						  .life = PROCESS_THERE,
-						  .command = "server" };
+	shown.nr_processes = 1;
+	shown.processes[0] = (struct recover_process){ .pid = 77,
+						       .life = PROCESS_THERE,
+						       .command = "server" };
 	for (i = 0; i < 2; i++)
 		shown.threads[i] = (struct recover_thread){ .tid = 100 + i,
 							    .pid = 77,
@@ -484,6 +486,18 @@ static void locks_have_holders(void)
 	CHECK_STR(paper_line(5), "  no coroutine is shown");
 }
 
+/* Each process has numbers of its own. */
+static void locks_of_two_processes_are_two(void)
+{
+	begin_program();
+	shown.nr_processes = 2;
+	shown.processes[1].pid = 78;
+	shown.coroutines[5].co.pid = 78;
+	PRESS_AS(TOP_VIEW_RESOURCES, ERR);
+	CHECK(strstr(paper_line(paper_find("mutex, 0x100, process 77")), " 1 "));
+	CHECK(strstr(paper_line(paper_find("mutex, 0x100, process 78")), " 1 "));
+}
+
 static void a_group_is_opened(void)
 {
 	begin_program();
@@ -731,6 +745,7 @@ int main(void)
 	RUN(narrow_screens_have_fewer_columns);
 	RUN(the_view_is_changed_by_tab);
 	RUN(locks_have_holders);
+	RUN(locks_of_two_processes_are_two);
 	RUN(a_group_is_opened);
 	RUN(waits_have_a_histogram);
 	RUN(details_are_opened_and_left);
