@@ -55,9 +55,10 @@ void step_add(struct step_sink *sink, const struct code_step *step)
 	s->list[s->nr++].next = sink->next;
 }
 
-void step_add_other(struct step_sink *sink, const cs_insn *insn, int (*number)(unsigned reg))
+void step_add_other(struct step_sink *sink, const cs_insn *insn, int (*number)(unsigned reg),
+		    uint32_t more)
 {
-	struct code_step step = { STEP_EMPTY, .kind = STEP_OTHER };
+	struct code_step step = { STEP_EMPTY, .kind = STEP_OTHER, .written = more };
 	uint8_t nr_read = 0, nr_written = 0, i;
 	cs_regs read, written;
 

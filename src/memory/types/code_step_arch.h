@@ -16,8 +16,9 @@ struct step_sink {
 /* Append a step of the current instruction. */
 void step_add(struct step_sink *sink, const struct code_step *step);
 
-/* Append a step that makes the registers that @insn writes unknown. */
-void step_add_other(struct step_sink *sink, const cs_insn *insn, int (*number)(unsigned reg));
+/* Append a step that makes the registers that @insn writes unknown, and those in @more. */
+void step_add_other(struct step_sink *sink, const cs_insn *insn, int (*number)(unsigned reg),
+		    uint32_t more);
 
 void step_decode_x86(struct step_sink *sink, const cs_insn *insn);
 void step_decode_arm(struct step_sink *sink, const cs_insn *insn);

@@ -301,5 +301,5 @@ static bool arm_decode_known(struct step_sink *sink, const cs_insn *insn)
 void step_decode_arm(struct step_sink *sink, const cs_insn *insn)
 {
 	if (!arm_decode_flow(sink, insn) && !arm_decode_known(sink, insn))
-		step_add_other(sink, insn, step_arm_number);
+		step_add_other(sink, insn, step_arm_number, 0);
 }

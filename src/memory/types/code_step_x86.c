@@ -5,6 +5,16 @@
 #define X86_STACK 7
 #define X86_FRAME 6
 
+#define X86_RAX   (1u << 0)
+#define X86_RDX   (1u << 1)
+#define X86_RCX   (1u << 2)
+#define X86_RSI   (1u << 4)
+#define X86_RDI   (1u << 5)
+
+/* A repeated store is taken for this long: its length is not known. */
+#define X86_REPEATED_STORES 16
+#define X86_REPEATED_WIDTH  248
+
 /* The DWARF number of a general register or a part of it; 16 is the instruction pointer. */
 static int step_x86_number(unsigned reg)
 {
@@ -204,6 +214,16 @@ static void x86_decode_pop(struct step_sink *sink, int reg)
 	x86_move_stack(sink, 8);
 }
 
+/* The address is that after the stack has moved. */
+static void x86_decode_pop_memory(struct step_sink *sink, const cs_x86_op *op)
+{
+	struct code_step step = { STEP_EMPTY, .kind = STEP_STORE, .width = op->size };
+
+	x86_move_stack(sink, 8);
+	if (x86_address(sink, op, &step))
+		step_add(sink, &step);
+}
+
 static void x86_decode_leave(struct step_sink *sink)
 {
 	struct code_step step = { STEP_EMPTY, .kind = STEP_SET, .width = 8 };
@@ -326,6 +346,52 @@ static void x86_forget_memory(struct step_sink *sink, const cs_insn *insn)
 		step_add(sink, &step);
 }
 
+/* Stores of strings; movsd is also a name of a vector move. */
+static bool x86_is_string_store(const cs_insn *insn)
+{
+	switch (insn->id) {
+	case X86_INS_STOSB:
+	case X86_INS_STOSW:
+	case X86_INS_STOSD:
+	case X86_INS_STOSQ:
+	case X86_INS_MOVSB:
+	case X86_INS_MOVSW:
+	case X86_INS_MOVSQ:
+		return true;
+	case X86_INS_MOVSD:
+		return insn->detail->x86.operands[1].type == X86_OP_MEM &&
+		       insn->detail->x86.operands[0].type == X86_OP_MEM;
+	default:
+		return false;
+	}
+}
+
+static void x86_forget_string(struct step_sink *sink, const cs_insn *insn)
+{
+	const cs_x86 *x86 = &insn->detail->x86;
+	bool is_repeated = x86->prefix[0] == X86_PREFIX_REP || x86->prefix[0] == X86_PREFIX_REPNE;
+	struct code_step step = { STEP_EMPTY, .kind = STEP_STORE, .width = x86->operands[0].size };
+	unsigned i, nr = is_repeated ? X86_REPEATED_STORES : 1;
+
+	step.base = (int8_t)step_x86_number(X86_REG_RDI);
+	if (is_repeated)
+		step.width = X86_REPEATED_WIDTH;
+	for (i = 0; i < nr; i++) {
+		step_add(sink, &step);
+		step.disp += step.width;
+	}
+}
+
+/* Registers that capstone does not list for some instructions. */
+static uint32_t x86_written(const cs_insn *insn)
+{
+	if (x86_is_string_store(insn))
+		return X86_RDI | X86_RSI | X86_RCX;
+	if (insn->id == X86_INS_CMPXCHG16B || insn->id == X86_INS_CMPXCHG8B)
+		return X86_RAX | X86_RDX;
+	return insn->id == X86_INS_CMPXCHG ? X86_RAX : 0;
+}
+
 static bool x86_decode_known(struct step_sink *sink, const cs_insn *insn)
 {
 	switch (insn->id) {
@@ -346,7 +412,10 @@ static bool x86_decode_known(struct step_sink *sink, const cs_insn *insn)
 		x86_decode_push(sink, insn);
 		return true;
 	case X86_INS_POP:
-		x86_decode_pop(sink, step_x86_number(insn->detail->x86.operands[0].reg));
+		if (insn->detail->x86.operands[0].type == X86_OP_MEM)
+			x86_decode_pop_memory(sink, &insn->detail->x86.operands[0]);
+		else
+			x86_decode_pop(sink, step_x86_number(insn->detail->x86.operands[0].reg));
 		return true;
 	case X86_INS_LEAVE:
 		x86_decode_leave(sink);
@@ -364,6 +433,9 @@ void step_decode_x86(struct step_sink *sink, const cs_insn *insn)
 		return;
 	if (x86_is_select(insn->id) && x86_decode_select(sink, insn))
 		return;
-	x86_forget_memory(sink, insn);
-	step_add_other(sink, insn, step_x86_number);
+	if (x86_is_string_store(insn))
+		x86_forget_string(sink, insn);
+	else
+		x86_forget_memory(sink, insn);
+	step_add_other(sink, insn, step_x86_number, x86_written(insn));
 }

@@ -64,7 +64,7 @@ static const struct instruction x86_list[] = {
 	{ "pushq $5", "6a05", "store of -1 [7 -8] 8; set 7 [7 -8] 8" },
 	{ "pop %r14", "415e", "load 14 [7 +0] 8; set 7 [7 +8] 8" },
 	{ "pop %rax", "58", "load 0 [7 +0] 8; set 7 [7 +8] 8" },
-	{ "popq (%rax)", "8f00", "set 7 [7 +8] 8" },
+	{ "popq (%rax)", "8f00", "set 7 [7 +8] 8; store of -1 [0 +0] 8" },
 	{ "leave", "c9", "set 7 [6 +0] 8; load 6 [7 +0] 8; set 7 [7 +8] 8" },
 	{ "xor %eax, %eax", "31c0", "set 0 [+0] 8" },
 	{ "xor %rax, %rbx", "4831c3", "other 8" },
@@ -107,7 +107,11 @@ static const struct instruction x86_list[] = {
 	{ "movdqa %xmm0, 32(%rsp)", "660f7f442420", "store of -1 [7 +32] 16; other 0" },
 	{ "vmovdqu %ymm0, 32(%rsp)", "c5fe7f442420", "store of -1 [7 +32] 32; other 0" },
 	{ "movq %xmm0, 32(%rsp)", "660fd6442420", "store of -1 [7 +32] 8; other 0" },
-	{ "lock cmpxchg %rbx, 32(%rsp)", "f0480fb15c2420", "store of -1 [7 +32] 8; other 0" },
+	{ "lock cmpxchg %rbx, 32(%rsp)", "f0480fb15c2420", "store of -1 [7 +32] 8; other 1" },
+	{ "cmpxchg16b 32(%rsp)", "480fc74c2420", "store of -1 [7 +32] 16; other 3" },
+	{ "stosb", "aa", "store of -1 [5 +0] 1; other 34" },
+	{ "movsl", "a5", "store of -1 [5 +0] 4; other 34" },
+	{ "movsd %xmm0, (%rdi)", "f20f1107", "store of -1 [5 +0] 8; other 0" },
 	{ "testq $1, 32(%rsp)", "48f744242001000000", "other 0" },
 	{ "btq $1, 32(%rsp)", "480fba64242001", "other 0" },
 	{ "mulq 32(%rsp)", "48f7642420", "other 3" },
@@ -263,6 +267,28 @@ static void instructions_of_x86_become_steps(void)
 	check_instructions(EM_X86_64, x86_list, sizeof(x86_list) / sizeof(x86_list[0]));
 }
 
+/* Their length is in a register: the memory behind the first element is not known, either. */
+static void repeated_stores_forget_what_follows(void)
+{
+	static const uint8_t clear[] = { 0xf3, 0x48, 0xab }, copy[] = { 0xf3, 0xa4 };
+	struct code_steps steps = { 0 };
+	int64_t end = 0;
+	size_t i;
+
+	CHECK(code_decode(&steps, EM_X86_64, clear, sizeof(clear), CODE_START));
+	CHECK(code_decode(&steps, EM_X86_64, copy, sizeof(copy), CODE_START));
+	for (i = 0; steps.list[i].kind == STEP_STORE; i++) {
+		CHECK_EQ(steps.list[i].base, 5);
+		CHECK_EQ(steps.list[i].src, STEP_NO_REGISTER);
+		CHECK_EQ(steps.list[i].disp, end);
+		end += steps.list[i].width;
+	}
+	CHECK(end >= 3000);
+	CHECK_EQ(steps.list[i].written, 0x34);
+	CHECK_EQ(steps.nr, 2 * (i + 1));
+	code_steps_release(&steps);
+}
+
 static void instructions_of_aarch64_become_steps(void)
 {
 	check_instructions(EM_AARCH64, arm_list, sizeof(arm_list) / sizeof(arm_list[0]));
@@ -336,6 +362,7 @@ int main(void)
 	if (!code_machine(EM_X86_64))
 		SKIP("no disassembler");
 	RUN(instructions_of_x86_become_steps);
+	RUN(repeated_stores_forget_what_follows);
 	RUN(instructions_of_aarch64_become_steps);
 	RUN(bytes_that_are_no_instruction_are_steps_too);
 	RUN(steps_of_several_parts_are_one_list);
