@@ -25,30 +25,36 @@ static int merge_no_memory(struct err *err)
 
 /* ---- the first reading --------------------------------------------------------- */
 
-static char *merge_copy_text(const char *text)
+/* Replace a text of the reader with a copy; NULL stays NULL. */
+static int merge_keep_text(const char **text)
 {
-	return text ? strdup(text) : NULL;
+	const char *copy = *text ? strdup(*text) : NULL;
+	bool is_lost = *text && !copy;
+
+	*text = copy;
+	return is_lost ? -ENOMEM : 0;
 }
 
 static int merge_copy_run(struct merge_input *in, const struct sidecar_run *run)
 {
 	char **words = calloc(run->nr_command + 1, sizeof(*words));
 	size_t i;
+	int rc = 0;
 
 	if (!words)
 		return -ENOMEM;
 	in->run = *run;
 	in->run.command = (const char *const *)words;
-	in->run.tool = merge_copy_text(run->tool);
-	in->run.hostname = merge_copy_text(run->hostname);
-	in->run.arch = merge_copy_text(run->arch);
 	in->has_run = true;
+	rc |= merge_keep_text(&in->run.tool);
+	rc |= merge_keep_text(&in->run.hostname);
+	rc |= merge_keep_text(&in->run.arch);
 	for (i = 0; i < run->nr_command; i++) {
 		words[i] = strdup(run->command[i]);
 		if (!words[i])
 			return -ENOMEM;
 	}
-	return 0;
+	return rc;
 }
 
 static int merge_note_item(struct merge_input *in, const struct trace_item *item)
