@@ -38,8 +38,11 @@ static int info_read_trace(struct info *info, struct err *err)
 	trace_reader_set_filter(reader, info->filter);
 	rc = read_trace(info->trace_path, reader, info_add_item, info, err);
 	info->stats = *trace_reader_stats(reader);
-	if (info->stats.sidecar_path)
+	if (info->stats.sidecar_path) {
 		info->sidecar_path = strdup(info->stats.sidecar_path);
+		if (!rc && !info->sidecar_path)
+			rc = err_set(err, -ENOMEM, "no memory for '%s'", info->stats.sidecar_path);
+	}
 	trace_reader_close(reader);
 	return rc;
 }

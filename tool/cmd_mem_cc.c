@@ -250,8 +250,10 @@ static int compiler_start(const struct command *cmd, bool cxx, int argc, char **
 	const char *chosen = NULL;
 	int rc = EXIT_USAGE, i;
 
-	if (!r)
+	if (!r) {
+		message_print(cmd->name, "no memory to run the compiler");
 		return EXIT_FAILED;
+	}
 	r->cmd = cmd;
 	r->cxx = cxx;
 	i = compiler_parse_options(r, argc, argv, &chosen);

@@ -48,8 +48,10 @@ static int stat_trace(const struct mem_stat_options *q, const char *path)
 	int status = EXIT_OK;
 
 	if (!r || !s) {
-		if (r)
+		if (r) {
+			message_print("mem stat", "no memory for the statistics");
 			mem_reader_close(r);
+		}
 		free(s);
 		return EXIT_FAILED;
 	}

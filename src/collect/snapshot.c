@@ -359,9 +359,15 @@ static void snapshots_enqueue(struct snapshots *s, uint64_t ticket, const char *
 		answer_error(s, ticket, &err);
 		return;
 	}
-	q = &s->queue[s->nr_queue++];
+	q = &s->queue[s->nr_queue];
 	q->ticket = ticket;
 	q->path = path ? strdup(path) : NULL;
+	if (path && !q->path) {
+		err_set(&err, -ENOMEM, "no memory for the snapshot request");
+		answer_error(s, ticket, &err);
+		return;
+	}
+	s->nr_queue++;
 }
 
 static void snapshots_dequeue(struct snapshots *s)

@@ -42,7 +42,7 @@ int64_t time_tree_place(struct time_tree *t, const char *name, const char *file,
 	place.name = strdup(name);
 	place.file = file && *file ? strdup(file) : NULL;
 	t->places[nr] = place;
-	return place.name ? number : -ENOMEM;
+	return place.name && (place.file || !file || !*file) ? number : -ENOMEM;
 }
 
 static int time_tree_begin(struct time_tree *t)

@@ -64,9 +64,11 @@ static struct otlp_site *otlp_site_at(struct otlp_waits *w, uint32_t id)
 	return &w->sites[w->nr_sites - 1];
 }
 
-static char *otlp_copy_text(const char *text)
+/* An empty text becomes NULL. */
+static int otlp_copy_text(char **to, const char *text)
 {
-	return text && *text ? strdup(text) : NULL;
+	*to = text && *text ? strdup(text) : NULL;
+	return *to || !text || !*text ? 0 : -ENOMEM;
 }
 
 static int otlp_add_site(struct otlp_waits *w, const struct trace_site *told)
@@ -78,9 +80,9 @@ static int otlp_add_site(struct otlp_waits *w, const struct trace_site *told)
 	if (site->file || site->function)
 		return 0;
 	site->line = told->line;
-	site->file = otlp_copy_text(told->file);
-	site->function = otlp_copy_text(told->function);
-	return 0;
+	if (otlp_copy_text(&site->file, told->file) < 0)
+		return -ENOMEM;
+	return otlp_copy_text(&site->function, told->function);
 }
 
 /* ---- the slowest waits ------------------------------------------------------------- */

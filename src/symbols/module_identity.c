@@ -107,7 +107,7 @@ static bool identity_add_debug_file(const struct module_file *f, uint64_t *hash)
 	if (module_file_init(&probe, &f->module) < 0)
 		return false;
 	probe.real_path = f->real_path ? strdup(f->real_path) : NULL;
-	is_good = module_file_ready(&probe);
+	is_good = (probe.real_path || !f->real_path) && module_file_ready(&probe);
 	if (is_good)
 		fd = module_find_debug_file(&probe, &name);
 	is_good = is_good && identity_add_file(fd, name, hash);

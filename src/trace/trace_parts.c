@@ -10,10 +10,10 @@
 
 /* ---- the parts ------------------------------------------------------------------ */
 
-/* Without memory a text is missing, as it may be in any trace. */
-static const char *parts_copy_text(const char *text)
+static int parts_copy_text(const char **to, const char *text)
 {
-	return text ? strdup(text) : NULL;
+	*to = text ? strdup(text) : NULL;
+	return *to || !text ? 0 : -ENOMEM;
 }
 
 static int parts_copy_command(struct trace_part *to, const struct sidecar_run *run)
@@ -47,6 +47,7 @@ static void parts_release_texts(struct trace_part *part)
 static int parts_add(struct trace_parts *p, const struct trace_part *part)
 {
 	struct trace_part *to;
+	int rc = 0;
 
 	if (p->nr == p->room) {
 		size_t room = p->room ? p->room * 2 : 8;
@@ -61,11 +62,11 @@ static int parts_add(struct trace_parts *p, const struct trace_part *part)
 	*to = *part;
 	to->run.nr_command = 0;
 	to->run.command = NULL;
-	to->run.tool = parts_copy_text(part->run.tool);
-	to->run.hostname = parts_copy_text(part->run.hostname);
-	to->run.arch = parts_copy_text(part->run.arch);
-	to->name = parts_copy_text(part->name);
-	return parts_copy_command(to, &part->run);
+	rc |= parts_copy_text(&to->run.tool, part->run.tool);
+	rc |= parts_copy_text(&to->run.hostname, part->run.hostname);
+	rc |= parts_copy_text(&to->run.arch, part->run.arch);
+	rc |= parts_copy_text(&to->name, part->name);
+	return rc ? -ENOMEM : parts_copy_command(to, &part->run);
 }
 
 int trace_parts_note(struct trace_parts *p, const struct trace_item *item)
