@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/memory_shortage.h"
 #include "mem_html.h"
 #include "memory/calls/call_flame.h"
 
@@ -54,6 +55,8 @@ static void html_functions(struct printer *p, const struct call_profile *c, unsi
 	uint32_t nr[2] = { 0 }, *lists[2], k, i;
 	bool *is_shown = calloc(c->nr_functions, sizeof(*is_shown));
 
+	if (!is_shown)
+		memory_shortage_note();
 	for (k = 0; k < 2; k++)
 		lists[k] = call_profile_sorted(c, k, &nr[k]);
 	print_list(p, "functions");

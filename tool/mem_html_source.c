@@ -13,7 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
+#include "base/memory_shortage.h"
 #include "mem_html.h"
+#include "message.h"
 
 #define SOURCE_LINES    300u /* lines with misses that are shown with their surroundings */
 #define SOURCE_AROUND   4u
@@ -132,29 +135,45 @@ static bool source_is_named_so(const char *path)
 	return !strchr(path, '.') && strstr(path, "/c++/");
 }
 
-/* The text of the file, to be freed; NULL with the reason in *@problem. */
-static char *source_read(const char *path, size_t *size, struct stat *st, const char **problem)
+static char *source_read_all(int fd, size_t *size, struct stat *st)
 {
-	int fd = source_is_named_so(path) ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
-	size_t got = 0;
 	char *text = NULL;
 	ssize_t n = 1;
 
-	*problem = source_is_named_so(path) ? "the file cannot be read here"
-					    : "the file is not named like source code";
-	if (fd < 0)
-		return NULL;
 	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && (size_t)st->st_size < SOURCE_SIZE_MAX)
 		text = malloc((size_t)st->st_size + 1);
-	while (text && n > 0 && got < (size_t)st->st_size) {
-		n = read(fd, text + got, (size_t)st->st_size - got);
-		got += n > 0 ? (size_t)n : 0;
+	while (text && n > 0 && *size < (size_t)st->st_size) {
+		n = io_read(fd, text + *size, (size_t)st->st_size - *size);
+		*size += n > 0 ? (size_t)n : 0;
 	}
-	close(fd);
-	*size = got;
-	*problem = NULL;
-	if (!text)
+	if (n >= 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The text of the file, to be freed; NULL with the reason in *@problem. */
+static char *source_read(const char *path, size_t *size, struct stat *st, const char **problem)
+{
+	int before = memory_shortage_watch();
+	char *text = NULL;
+	int fd;
+
+	*size = 0;
+	*problem = "the file is not named like source code";
+	if (source_is_named_so(path)) {
 		*problem = "the file cannot be read here";
+		fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0) {
+			text = source_read_all(fd, size, st);
+			close(fd);
+		}
+		if (errno == EIO)
+			message_print("mem html", "cannot read '%s': %s", path, strerror(errno));
+	}
+	memory_shortage_check(before);
+	if (text)
+		*problem = NULL;
 	return text;
 }
 
@@ -294,8 +313,10 @@ void mem_html_sources(struct printer *p, const struct call_profile *c)
 	size_t i = 0, end;
 
 	print_list(p, "sources");
-	if (!source_collect(&s))
+	if (!source_collect(&s)) {
+		memory_shortage_note();
 		s.nr = 0;
+	}
 	for (; i < s.nr; i = end) {
 		bool has_chosen = false;
 

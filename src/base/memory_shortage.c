@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* memory_shortage.c - remember that memory ran out where the work goes on without the result. */
+#include <errno.h>
+
 #include "base/memory_shortage.h"
 
 static bool shortage; /* never reset: accessed by any thread */
@@ -12,4 +14,20 @@ void memory_shortage_note(void)
 bool memory_shortage_noted(void)
 {
 	return __atomic_load_n(&shortage, __ATOMIC_RELAXED);
+}
+
+int memory_shortage_watch(void)
+{
+	int before = errno;
+
+	errno = 0;
+	return before;
+}
+
+void memory_shortage_check(int before)
+{
+	if (errno == ENOMEM || errno == EMFILE || errno == ENFILE)
+		memory_shortage_note();
+	else
+		errno = before;
 }

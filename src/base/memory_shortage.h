@@ -4,7 +4,7 @@
  *
  * A name or a type that could not be stored is missing from the output, and the caller cannot tell
  * it from one that does not exist.  The command ends with a message and a failure instead of
- * success.
+ * success.  File descriptors that ran out count as memory.
  */
 #ifndef BASE_MEMORY_SHORTAGE_H
 #define BASE_MEMORY_SHORTAGE_H
@@ -13,5 +13,18 @@
 
 void memory_shortage_note(void);
 bool memory_shortage_noted(void);
+
+/*
+ * Around calls that answer "not found" without memory, too, such as those of libdw:
+ *
+ *	int before = memory_shortage_watch();
+ *
+ *	... calls ...
+ *	memory_shortage_check(before);
+ *
+ * malloc() sets errno, and calls that succeed do not reset it.  Such pairs can be nested.
+ */
+int memory_shortage_watch(void);
+void memory_shortage_check(int before);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory_shortage.h"
 #include "process/mapped_file.h"
 #include "process/process_maps.h"
 
@@ -66,6 +67,7 @@ static void modules_add(struct modules *m, const struct sidecar_module *new,
 			const struct process_map *map)
 {
 	struct sidecar_module *list = m->list, *at;
+	int before;
 
 	if (m->nr == m->room) {
 		size_t room = m->room ? m->room * 2 : 32;
@@ -73,11 +75,14 @@ static void modules_add(struct modules *m, const struct sidecar_module *new,
 		if (m->nr >= MODULES_MAX)
 			return;
 		list = realloc(m->list, room * sizeof(*list));
-		if (!list)
+		if (!list) {
+			memory_shortage_note();
 			return;
+		}
 		m->list = list;
 		m->room = room;
 	}
+	before = memory_shortage_watch();
 	at = &list[m->nr];
 	*at = *new;
 	at->path = strdup(new->path);
@@ -88,6 +93,7 @@ static void modules_add(struct modules *m, const struct sidecar_module *new,
 		m->nr++;
 	else
 		free((void *)at->build_id);
+	memory_shortage_check(before);
 }
 
 /* ---- mappings ------------------------------------------------------------ */

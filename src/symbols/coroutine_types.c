@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "base/strtab.h"
 #include "base/u64map.h"
 #include "corotracer/function.h"
@@ -402,7 +403,8 @@ void coro_types_store(struct coro_types *types)
 	for (i = 0; i < types->nr_modules; i++) {
 		struct coro_module *m = &types->modules[i];
 
-		if (m->entry[0] && m->is_changed && m->file.state == MODULE_READY)
+		if (m->entry[0] && m->is_changed && m->file.state == MODULE_READY &&
+		    !memory_shortage_noted())
 			coro_module_store(types, m);
 		m->is_changed = false;
 	}
@@ -429,8 +431,8 @@ void coro_types_set_no_tokio(struct coro_types *types, size_t number)
 
 /* ---- adding ----------------------------------------------------------------- */
 
-int coro_types_add(struct coro_types *types, const struct symbol_module *module,
-		   const char *open_path)
+static int coro_types_add_module(struct coro_types *types, const struct symbol_module *module,
+				 const char *open_path)
 {
 	struct symbol_module opened = *module;
 	struct coro_module *more;
@@ -446,6 +448,10 @@ int coro_types_add(struct coro_types *types, const struct symbol_module *module,
 	if (module_file_init(&more->file, &opened) < 0)
 		return -ENOMEM;
 	more->file.real_path = strdup(module->path);
+	if (!more->file.real_path) {
+		module_file_release(&more->file);
+		return -ENOMEM;
+	}
 	types->nr_modules++;
 	if (!module_file_ready(&more->file)) {
 		coro_types_note(types, module->path, module_state_words(more->file.state));
@@ -458,6 +464,16 @@ int coro_types_add(struct coro_types *types, const struct symbol_module *module,
 	if (!found && types->nr_modules == 1 && (more->index.flags & CORO_INDEX_STRIPPED))
 		coro_types_note(types, module->path,
 				"has no symbols (it is stripped): its coroutines are not found");
+	return found;
+}
+
+int coro_types_add(struct coro_types *types, const struct symbol_module *module,
+		   const char *open_path)
+{
+	int before = memory_shortage_watch();
+	int found = coro_types_add_module(types, module, open_path);
+
+	memory_shortage_check(before);
 	return found;
 }
 
@@ -530,6 +546,7 @@ const struct coro_type *coro_types_get(struct coro_types *types, size_t number)
 	struct coro_entry *e = &types->entries[number];
 	struct coro_module *m = &types->modules[e->type.module];
 	struct coro_source source;
+	int before = memory_shortage_watch();
 
 	if (!e->is_loaded && coro_types_source(types, number, &source)) {
 		if (!e->has_cached) {
@@ -542,6 +559,7 @@ const struct coro_type *coro_types_get(struct coro_types *types, size_t number)
 					"with -g)");
 	}
 	e->is_loaded = true;
+	memory_shortage_check(before);
 	return &e->type;
 }
 

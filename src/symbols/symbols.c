@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "base/path.h"
 #include "base/strtab.h"
 #include "symbols/demangle.h"
@@ -157,8 +158,8 @@ static void symbols_find_line(struct symbols *s, struct file *f, uint64_t at, co
 		out->function = symbols_plain_name(s, found.function, path);
 }
 
-static bool symbols_symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, bool behind_call,
-				 struct symbol *out)
+static bool symbols_look(struct symbols *s, uint32_t pid, uint64_t addr, bool behind_call,
+			 struct symbol *out)
 {
 	struct file *f = file_of(s, pid, addr);
 	const char *name;
@@ -186,6 +187,16 @@ static bool symbols_symbols_find(struct symbols *s, uint32_t pid, uint64_t addr,
 		out->function = symbols_plain_name(s, name, out->file);
 	f->asked = true;
 	return true;
+}
+
+static bool symbols_symbols_find(struct symbols *s, uint32_t pid, uint64_t addr, bool behind_call,
+				 struct symbol *out)
+{
+	int before = memory_shortage_watch();
+	bool is_found = symbols_look(s, pid, addr, behind_call, out);
+
+	memory_shortage_check(before);
+	return is_found;
 }
 
 const char *symbols_module_path(const struct symbols *s, uint32_t pid, uint64_t addr)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/module_table.h"
+#include "base/memory_shortage.h"
 
 /* Bounds the memory for a program that waits at ever new addresses. */
 #define ADDRS_MAX 262144u
@@ -104,10 +105,11 @@ static const char *place_of_addr(struct top_places *t, uint32_t pid, uint64_t ad
 
 	if (u64map_get(&t->addrs, key, &at))
 		return t->texts[at - 1];
-	if (t->nr_texts >= ADDRS_MAX || !top_make_room(t))
+	if (t->nr_texts >= ADDRS_MAX)
 		return "?";
-	text = words_of(t, pid, addr);
+	text = top_make_room(t) ? words_of(t, pid, addr) : NULL;
 	if (!text || u64map_put(&t->addrs, key, t->nr_texts + 1) < 0) {
+		memory_shortage_note();
 		free(text);
 		return "?";
 	}

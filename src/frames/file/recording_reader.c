@@ -12,6 +12,7 @@
 
 #include "base/io.h"
 #include "base/json_parse.h"
+#include "base/memory_shortage.h"
 
 #define BUF_SIZE (1u << 20)
 
@@ -21,7 +22,11 @@ static char *recfile_text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
-	return text ? strdup(text) : NULL;
+	char *copy = text ? strdup(text) : NULL;
+
+	if (text && !copy)
+		memory_shortage_note();
+	return copy;
 }
 
 static uint64_t recfile_count_of(const json_t *object, const char *key)

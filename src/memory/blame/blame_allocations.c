@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "base/path.h"
 #include "memory/blame/blame_state.h"
 
@@ -255,8 +256,10 @@ static void allocations_make(struct blame *b)
 	b->allocations = calloc((size_t)blocks->nr_sites + 1, sizeof(*b->allocations));
 	b->sorted_allocations = calloc((size_t)blocks->nr_sites + 1,
 				       sizeof(struct blame_allocation *));
-	if (!b->allocations || !b->sorted_allocations)
+	if (!b->allocations || !b->sorted_allocations) {
+		memory_shortage_note();
 		return;
+	}
 	for (i = 0; i < blocks->nr_sites; i++) {
 		if (allocations_are_used(b, blocks, i))
 			allocations_add(b, &known, &keys, i);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "memory/blame/blame_state.h"
 
 /* ---- costs --------------------------------------------------------------- */
@@ -167,8 +168,10 @@ size_t blame_owners(struct blame *b, const struct blame_owner **out, size_t nr)
 	free(b->sorted_owners);
 	b->nr_sorted_owners = 0;
 	b->sorted_owners = calloc(b->owners_size + 1, sizeof(struct blame_owner *));
-	if (!b->sorted_owners)
+	if (!b->sorted_owners) {
+		memory_shortage_note();
 		return 0;
+	}
 	for (i = 0; i < b->owners_size; i++) {
 		if (b->owners[i])
 			b->sorted_owners[b->nr_sorted_owners++] = b->owners[i];
@@ -268,8 +271,10 @@ static void make_lines(struct blame *b)
 
 	b->lines = calloc(nr + 1, sizeof(*b->lines));
 	b->sorted_lines = calloc(nr + 1, sizeof(struct blame_site *));
-	if (!b->lines || !b->sorted_lines)
+	if (!b->lines || !b->sorted_lines) {
+		memory_shortage_note();
 		return;
+	}
 	while (i < nr && u64map_next(&b->by_pc, &pos, &pc, &value)) /* NOLINTNEXTLINE */
 		b->sorted_lines[i++] = (struct blame_site *)(uintptr_t)value;
 	qsort(b->sorted_lines, i, sizeof(struct blame_site *), sites_by_pc);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "base/path.h"
 
 #define CALL_ONE_IN256 256u
@@ -399,5 +400,7 @@ uint32_t *call_profile_sorted(const struct call_profile *p, bool by_whole, uint3
 	}
 	if (list)
 		qsort_r(list, *nr, sizeof(*list), profile_compare, &order);
+	else
+		memory_shortage_note();
 	return list;
 }

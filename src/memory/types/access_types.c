@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "memory/types/type_model.h"
 #include "memory/types/value_flow.h"
 
@@ -318,6 +319,7 @@ static void access_read(struct access_types *a, uint64_t pc)
 	struct types_function *f;
 	Dwarf_Addr bias = 0;
 	size_t i;
+	int before;
 
 	if (!m || !m->nr_functions || !dwfl_module_getdwarf(m->file.dwfl_module, &bias))
 		return;
@@ -328,7 +330,9 @@ static void access_read(struct access_types *a, uint64_t pc)
 		if (m->functions[i].die.addr == f->die.addr)
 			m->functions[i].is_seen = true;
 	}
+	before = memory_shortage_watch();
 	access_read_function(a, m, bias, f);
+	memory_shortage_check(before);
 }
 
 static struct access_type *access_get(const struct access_types *a, const struct u64map *map,

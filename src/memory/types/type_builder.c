@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "memory/types/type_model.h"
 #include "symbols/die_sibling.h"
 
@@ -610,7 +611,7 @@ static uint32_t build_new(struct types *t, Dwarf_Die *die)
 	return number;
 }
 
-uint32_t types_build(struct types *t, Dwarf_Die *die)
+static uint32_t types_build_die(struct types *t, Dwarf_Die *die)
 {
 	Dwarf_Die peeled, whole;
 	uint64_t known;
@@ -625,5 +626,14 @@ uint32_t types_build(struct types *t, Dwarf_Die *die)
 	number = build_new(t, &whole);
 	if (u64map_put(&t->by_die, die_key(&whole), (uint64_t)number + 1) < 0)
 		t->no_memory = true;
+	return number;
+}
+
+uint32_t types_build(struct types *t, Dwarf_Die *die)
+{
+	int before = memory_shortage_watch();
+	uint32_t number = types_build_die(t, die);
+
+	memory_shortage_check(before);
 	return number;
 }

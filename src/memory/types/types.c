@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "memory/types/type_model.h"
 
 static const struct type unknown = { .kind = TYPE_UNKNOWN, .name = "?" };
@@ -158,18 +159,26 @@ enum types_memory types_memory_at(const struct types *t, uint64_t address)
 										   : TYPES_MAPPING;
 }
 
+static void types_read_module(struct types *t, struct types_module *m)
+{
+	if (!module_file_ready(&m->file) && m->file.module.path[0] != '/')
+		return; /* the kernel's vdso has no file */
+	if (m->file.state != MODULE_READY)
+		types_say(t, "'%.400s' %s: its variables and types have no names",
+			  m->file.module.path, module_state_words(m->file.state));
+	else if (types_index(t, m) < 0)
+		t->no_memory = true;
+}
+
 bool types_is_ready(struct types *t, struct types_module *m)
 {
+	int before = memory_shortage_watch();
+
 	if (!m->indexed) {
 		m->indexed = true;
-		if (!module_file_ready(&m->file) && m->file.module.path[0] != '/')
-			return false; /* the kernel's vdso has no file */
-		if (m->file.state != MODULE_READY)
-			types_say(t, "'%.400s' %s: its variables and types have no names",
-				  m->file.module.path, module_state_words(m->file.state));
-		else if (types_index(t, m) < 0)
-			t->no_memory = true;
+		types_read_module(t, m);
 	}
+	memory_shortage_check(before);
 	return m->file.state == MODULE_READY;
 }
 
@@ -201,15 +210,18 @@ bool types_is_c_library(struct types *t, uint64_t address)
 {
 	struct types_module *m = module_at(t, address);
 	GElf_Addr bias;
+	int before;
 
 	if (!m)
 		return false;
+	before = memory_shortage_watch();
 	if (!m->asked_c) {
 		m->asked_c = true;
 		m->is_c_library = module_file_ready(&m->file) &&
 				  types_exports_start(
 					  dwfl_module_getelf(m->file.dwfl_module, &bias));
 	}
+	memory_shortage_check(before);
 	return m->is_c_library;
 }
 
