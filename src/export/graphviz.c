@@ -234,6 +234,7 @@ static bool dot_resource(const struct graph_coro *co, char *buf, size_t size)
 /* Puts the coroutine into the node of those like it. */
 static void dot_group(struct dot *d, struct graph_coro *co)
 {
+	const struct graph_coro *child = wait_graph_child(d->graph, co);
 	size_t slot = coro_table_slot(&d->graph->coros, co);
 	char kind[DOT_TEXT], resource[64] = "", *key;
 	struct graph_coro *first;
@@ -244,7 +245,11 @@ static void dot_group(struct dot *d, struct graph_coro *co)
 	co->alike = 1;
 	if (co->is_needed || !co->is_waiting)
 		return;
-	dot_resource(co, resource, sizeof(resource));
+	if (child)
+		snprintf(resource, sizeof(resource), "child %zu",
+			 coro_table_slot(&d->graph->coros, child));
+	else
+		dot_resource(co, resource, sizeof(resource));
 	if (asprintf(&key, "%s|%" PRIu32 "|%u|%s|%" PRIx64 "|%" PRIu32, dot_kind(d, co, kind),
 		     co->site, co->reason, resource, co->site ? 0 : co->addr, co->pid) < 0) {
 		d->no_memory = true;
