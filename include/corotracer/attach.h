@@ -35,6 +35,7 @@
 #include <corotracer/lane_slow.h>
 #include <corotracer/probe.h>
 #include <corotracer/request.h>
+#include <corotracer/thread_id.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,7 +126,7 @@ CTP_SLOW_LINKAGE int ctp_thread_join(struct ctp_thread *t, const struct ctp_sess
 
 	if (!generation)
 		return 0;
-	t->tid = (uint64_t)syscall(SYS_gettid);
+	t->tid = ctp_thread_id();
 	t->anchor_ticks = 0;
 	t->window_ticks = 0;
 	t->anchor_ns = 0;

@@ -64,7 +64,7 @@ struct ctp_header {
 /* One transition.  Written by the thread that runs the coroutine; slot.h has the order. */
 struct ctp_epoch {
 	uint64_t timestamp; /* [shared] CLOCK_MONOTONIC, ns */
-	uint64_t tid;       /* [shared] the kernel's thread id */
+	uint64_t tid;       /* [shared] the kernel's thread id, or of thread_id.h */
 	uint64_t addr;      /* [shared] where the coroutine suspended; 0 on a resume */
 	uint64_t seq;       /* [shared] odd while being written */
 	uint8_t reserved[31];

@@ -4,6 +4,8 @@
  */
 #include "sys.h"
 
+#include <corotracer/thread_id.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -38,7 +40,7 @@ uint64_t crt_wall(void)
 
 uint32_t crt_tid(void)
 {
-	return (uint32_t)syscall(SYS_gettid);
+	return ctp_thread_id();
 }
 
 uint32_t crt_pid(void)
@@ -49,7 +51,8 @@ uint32_t crt_pid(void)
 bool crt_thread_lives(uint32_t tid)
 {
 	int saved = errno;
-	bool lives = syscall(SYS_tgkill, crt_pid(), tid, 0) == 0 || errno != ESRCH;
+	bool lives = tid >= CTP_TID_OWN || syscall(SYS_tgkill, crt_pid(), tid, 0) == 0 ||
+		     errno != ESRCH;
 
 	errno = saved;
 	return lives;

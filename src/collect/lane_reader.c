@@ -3,6 +3,7 @@
 #include "collect/lane_reader.h"
 
 #include <corotracer/atomic.h>
+#include <corotracer/thread_id.h>
 
 #include <string.h>
 
@@ -278,10 +279,20 @@ static void note_gap(struct drain *d, struct drain_lane *c)
 	c->gap_marks += rec->id;
 }
 
+/*
+ * SDKs without thread_id.h store -1 if a sandbox refuses gettid(2).  The lane then stands for the
+ * thread; its events are as good as others.
+ */
+static uint64_t lane_tid(uint64_t stored, uint32_t lane)
+{
+	return stored == UINT64_MAX ? CTP_TID_OWN | lane : stored;
+}
+
 /* Another thread of the process took over the lane. */
 static void lane_take_over(struct drain *d, struct drain_lane *c)
 {
-	struct trace_lane told = { (uint32_t)(c - d->cursors), c->pid, c->rec.value };
+	uint32_t lane = (uint32_t)(c - d->cursors);
+	struct trace_lane told = { lane, c->pid, lane_tid(c->rec.value, lane) };
 
 	if (told.tid > INT32_MAX) {
 		d->totals.garbage++;
@@ -573,7 +584,7 @@ static void lane_adopt(struct drain *d, uint32_t i, const struct ctp_lane *lane)
 	lane_remove(c);
 	c->open = true;
 	c->pid = pid_alias_outer(d->lanes->pids, ctp_load_relaxed(&lane->pid));
-	c->tid = ctp_load_relaxed(&lane->tid);
+	c->tid = lane_tid(ctp_load_relaxed(&lane->tid), i);
 	c->ticks = ctp_load_relaxed(&lane->ticks);
 	d->nr_open++;
 	d->totals.lanes++;

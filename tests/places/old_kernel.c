@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * old_kernel.c - "old_kernel VERSION PROGRAM [ARGUMENTS]": run a program as on an older kernel.
+ * old_kernel.c - "old_kernel VERSION PROGRAM [ARGUMENTS]": run a program as on an older kernel, or
+ * in a sandbox.
  *
  * A seccomp filter answers system calls and advices that the older kernel does not have as it
  * would: with ENOSYS or EINVAL.  VERSION is 5.4 or 4.18, or "least": 4.18 built without
- * membarrier(2).
+ * membarrier(2).  "no-gettid" is a sandbox that refuses gettid(2), "no-thread-id" one that also
+ * refuses the futexes from which a thread learns its id.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -19,8 +21,9 @@
 #include <unistd.h>
 
 #define MISSING       64
-#define COMMAND_LIMIT 28 /* bpf(2) before 5.7 has no links */
-#define ADVICE_LIMIT  20 /* madvise(2) before 5.4 ends with MADV_KEEPONFORK */
+#define COMMAND_LIMIT 28        /* bpf(2) before 5.7 has no links */
+#define LOCK_PI       (6 | 128) /* FUTEX_LOCK_PI_PRIVATE */
+#define ADVICE_LIMIT  20        /* madvise(2) before 5.4 ends with MADV_KEEPONFORK */
 
 struct filter {
 	struct sock_filter code[MISSING * 4];
@@ -50,10 +53,29 @@ static void forget_values(struct filter *f, long call, unsigned arg, uint32_t li
 	emit(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 }
 
+/* The answers of a sandbox. */
+static void fill_sandbox(struct filter *f, int has_futex)
+{
+	emit(f, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	emit(f, BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 0, 1);
+	emit(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+	if (!has_futex) {
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 3);
+		emit(f, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1]), 0, 0);
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, LOCK_PI, 0, 1);
+		emit(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+	}
+	emit(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+}
+
 static int fill(struct filter *f, const char *version)
 {
 	int is_least = !strcmp(version, "least"), is_4 = is_least || !strcmp(version, "4.18");
 
+	if (!strcmp(version, "no-gettid") || !strcmp(version, "no-thread-id")) {
+		fill_sandbox(f, !strcmp(version, "no-gettid"));
+		return 1;
+	}
 	if (!is_4 && strcmp(version, "5.4") != 0)
 		return 0;
 	emit(f, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);

@@ -119,7 +119,7 @@ def memory_accesses_are_traced(dir):
     status, out, err = tool("mem", "cc", "-O1", "-g", source, "-o", program)
     if status:
         raise Skip(f"no compiler: {err}")
-    for version in VERSIONS:
+    for version in (*VERSIONS, "no-gettid", "no-thread-id"):
         trace = os.path.join(dir, version + ".cray")
         status, _, err = under(version, TOOL, "mem", "run", "-o", trace, "--", program)
         equal(status, 0, err)

@@ -4,6 +4,8 @@
  *
  * Lanes in plain memory, written here by hand: see lane_bed.h.
  */
+#include <corotracer/thread_id.h>
+
 #include "lane_bed.h"
 
 #include "check.h"
@@ -938,6 +940,26 @@ static void a_lane_that_says_what_cannot_be_is_not_read(void)
 	drain_close(&drain);
 }
 
+/* Older SDKs in a sandbox that refuses gettid(2). */
+static void a_thread_without_an_id_has_the_number_of_its_lane(void)
+{
+	open_with(&in_order);
+	lane_open(0, 0);
+	lane_open(1, 1);
+	bed_lanes[1].tid = UINT64_MAX;
+	put_event(0, 1, 1);
+	put_event(1, 2, 2);
+	put(0, 3, 0, CTP_REC_THREAD)->value = UINT64_MAX;
+	put_event(0, 4, 1);
+	CHECK_EQ(look().events, 3);
+	CHECK_EQ(events[0].ev.tid, 100);
+	CHECK_EQ(events[1].ev.tid, CTP_TID_OWN | 1);
+	CHECK_EQ(events[2].ev.tid, CTP_TID_OWN);
+	CHECK_EQ(drain.totals.broken, 0);
+	CHECK_EQ(drain.totals.garbage, 0);
+	drain_close(&drain);
+}
+
 static void expect_head_breaks(uint64_t head)
 {
 	open_with(&in_order);
@@ -1166,6 +1188,7 @@ int main(void)
 	RUN(a_closed_lane_is_free_once_it_is_read);
 	RUN(a_lane_of_a_process_that_is_gone_is_free_once_it_is_read);
 	RUN(a_lane_that_says_what_cannot_be_is_not_read);
+	RUN(a_thread_without_an_id_has_the_number_of_its_lane);
 	RUN(a_head_that_jumps_breaks_its_lane_only);
 	RUN(a_head_beyond_what_was_written_finds_garbage);
 	RUN(records_that_cannot_be_are_counted_and_passed);

@@ -16,14 +16,13 @@
 #define COROTRACER_CPP_RAW_STATIONS_H
 
 #include <corotracer/ctp.h>
+#include <corotracer/thread_id.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <corotracer/header_begin.h>
 
@@ -92,10 +91,10 @@ inline uint64_t get_ns()
 	return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-/* The kernel's id of the calling thread. */
+/* The kernel's id of the calling thread; thread_id.h has what a sandbox may make of it. */
 inline uint64_t get_tid()
 {
-	return static_cast<uint64_t>(::syscall(SYS_gettid));
+	return ctp_thread_id();
 }
 
 } // namespace v1

@@ -109,17 +109,22 @@ const O_NONBLOCK: c_int = 0o4000;
 const EINTR: c_int = 4;
 const EAGAIN: c_int = 11;
 const CLOCK_MONOTONIC: c_int = 1;
+const FUTEX_LOCK_PI_PRIVATE: c_int = 6 | 128;
+const FUTEX_TID_MASK: u32 = 0x3fff_ffff;
+const TID_OWN: u32 = 0x4000_0000; // thread_id.h
 const MEMBARRIER_CMD_GLOBAL_EXPEDITED: c_int = 1 << 1;
 const MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: c_int = 1 << 2;
 
 #[cfg(target_arch = "x86_64")]
 mod number {
+    pub(super) const FUTEX: i64 = 202;
     pub(super) const GETTID: i64 = 186;
     pub(super) const MEMBARRIER: i64 = 324;
 }
 #[cfg(not(target_arch = "x86_64"))]
 mod number {
     // The numbers that all newer architectures share.
+    pub(super) const FUTEX: i64 = 98;
     pub(super) const GETTID: i64 = 178;
     pub(super) const MEMBARRIER: i64 = 283;
 }
@@ -178,12 +183,48 @@ pub(crate) fn say(line: &str) {
     unsafe { write(2, line.as_ptr().cast(), line.len()) };
 }
 
-pub(crate) fn gettid() -> u64 {
+/// The number of the calling thread, also where a sandbox refuses gettid(2): `thread_id.h` has how.
+pub(crate) fn thread_id() -> u64 {
     if cfg!(miri) {
         return 1;
     }
+    let _errno = KeepErrno::new();
     // SAFETY: no arguments, no side effects.
-    unsafe { syscall(number::GETTID as c_long) as u64 }
+    let tid = unsafe { syscall(number::GETTID as c_long) };
+    u64::from(match if tid > 0 { tid as u32 } else { tid_by_futex() } {
+        0 => tid_by_address(),
+        known => known,
+    })
+}
+
+/// The kernel stores the thread's id into a word that it locks.  0 if the call is refused.
+fn tid_by_futex() -> u32 {
+    let mut owner = 0u32;
+    let none = ptr::null_mut::<c_void>();
+    // SAFETY: the kernel writes the word during the call, and keeps nothing of it: no thread waits.
+    let refused = unsafe {
+        syscall(
+            number::FUTEX as c_long,
+            &mut owner as *mut u32,
+            FUTEX_LOCK_PI_PRIVATE,
+            0 as c_int,
+            none,
+            none,
+            0 as c_int,
+        )
+    };
+    if refused == 0 {
+        owner & FUTEX_TID_MASK
+    } else {
+        0
+    }
+}
+
+/// A number that the kernel does not assign, from the address of the thread's errno.
+fn tid_by_address() -> u32 {
+    // SAFETY: the address only.
+    let key = unsafe { __errno_location() } as u64 ^ u64::from(std::process::id()) << 48;
+    TID_OWN | (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34) as u32
 }
 
 pub(crate) fn clock_ns() -> u64 {

@@ -19,7 +19,7 @@ pub(crate) struct Identity {
     pub(crate) is_socket: bool,
 }
 
-pub(crate) fn gettid() -> u64 {
+pub(crate) fn thread_id() -> u64 {
     0
 }
 

@@ -153,7 +153,7 @@ impl Thread {
             return false;
         }
         let info = s.info();
-        self.tid.set(sys::gettid());
+        self.tid.set(sys::thread_id());
         self.clock.forget();
         self.counts_ns.set(!info.counter_usable);
         self.always_slow.set(!info.counter_usable || s.needs_fence.load(Ordering::Relaxed) != 0);

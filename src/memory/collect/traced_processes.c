@@ -2,6 +2,8 @@
 /* traced_processes.c - the processes in a region: their files, and when they have ended. */
 #include "memory/collect/traced_processes.h"
 
+#include <corotracer/thread_id.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -30,11 +32,13 @@ static bool is_replaced(const struct crw_region *r, uint32_t pid, uint64_t seria
 	return false;
 }
 
+/* Of a thread without an id of the kernel only the process can be asked for. */
 static bool traced_is_gone(void *context, const struct crw_slot_view *v)
 {
 	const struct traced *t = context;
+	uint32_t tid = v->tid < CTP_TID_OWN ? v->tid : v->pid;
 
-	return process_thread_ended(v->pid, v->tid) || is_replaced(t->region, v->pid, v->serial);
+	return process_thread_ended(v->pid, tid) || is_replaced(t->region, v->pid, v->serial);
 }
 
 /* The file of a thread's process.  NULL: corrupt, or no memory. */
