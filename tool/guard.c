@@ -49,7 +49,7 @@ static void guard_run_apart(const struct command *cmd, int argc, char **argv,
 	module_set_watch(watch);
 	status = json_file_finish(cmd->run(argc, argv));
 	if (status == EXIT_OK && memory_shortage_noted()) {
-		message_print(NULL, "memory or descriptors ran out: the output is not complete");
+		message_print(NULL, MEMORY_SHORTAGE_TEXT);
 		status = EXIT_FAILED;
 	}
 	fflush(stdout);

@@ -72,7 +72,7 @@ static int finish_memory(int status)
 {
 	if (status != EXIT_OK || !memory_shortage_noted())
 		return status;
-	message_print(NULL, "memory or descriptors ran out: the output is not complete");
+	message_print(NULL, MEMORY_SHORTAGE_TEXT);
 	return EXIT_FAILED;
 }
 

@@ -16,7 +16,6 @@
 #include "base/io.h"
 #include "base/memory_shortage.h"
 #include "mem_html.h"
-#include "message.h"
 
 #define SOURCE_LINES    300u /* lines with misses that are shown with their surroundings */
 #define SOURCE_AROUND   4u
@@ -168,8 +167,6 @@ static char *source_read(const char *path, size_t *size, struct stat *st, const 
 			text = source_read_all(fd, size, st);
 			close(fd);
 		}
-		if (errno == EIO)
-			message_print("mem html", "cannot read '%s': %s", path, strerror(errno));
 	}
 	memory_shortage_check(before);
 	if (text)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory_shortage.h"
 #include "base/text.h"
 #include "json_file.h"
 #include "mem.h"
@@ -62,8 +63,10 @@ static void layout_json_leaves(struct printer *p, const struct study *s, const s
 	uint32_t j;
 
 	owners = calloc(nr + 1, sizeof(const struct blame_owner *));
-	if (!owners)
+	if (!owners) {
+		memory_shortage_note();
 		return;
+	}
 	blame_owners(s->blame, owners, nr);
 	print_list(p, "fields");
 	for (i = 0; i < nr; i++) {
@@ -304,8 +307,10 @@ static void layout_print_unseen(struct printer *p, const struct study *s)
 	uint64_t unseen = 0;
 
 	owners = calloc(nr + 1, sizeof(const struct blame_owner *));
-	if (!owners)
+	if (!owners) {
+		memory_shortage_note();
 		return;
+	}
 	blame_owners(s->blame, owners, nr);
 	for (i = 0; i < nr; i++) {
 		if (!owners[i]->fields)

@@ -26,7 +26,7 @@ int memory_shortage_watch(void)
 
 void memory_shortage_check(int before)
 {
-	if (errno == ENOMEM || errno == EMFILE || errno == ENFILE)
+	if (errno == ENOMEM || errno == EMFILE || errno == ENFILE || errno == EIO)
 		memory_shortage_note();
 	else
 		errno = before;

@@ -4,12 +4,15 @@
  *
  * A name or a type that could not be stored is missing from the output, and the caller cannot tell
  * it from one that does not exist.  The command ends with a message and a failure instead of
- * success.  File descriptors that ran out count as memory.
+ * success.  File descriptors that ran out and reads that failed count, too.
  */
 #ifndef BASE_MEMORY_SHORTAGE_H
 #define BASE_MEMORY_SHORTAGE_H
 
 #include <stdbool.h>
+
+#define MEMORY_SHORTAGE_TEXT \
+	"memory or descriptors ran out, or a read failed: the output is not complete"
 
 void memory_shortage_note(void);
 bool memory_shortage_noted(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* coro_cpu.c - processor time of each coroutine while a program runs (`run --cpu`), for `top`. */
+#include "base/memory_shortage.h"
 #include "collect/coro_cpu.h"
 
 #include <stdlib.h>
@@ -235,8 +236,10 @@ void coro_cpu_wait(struct coro_cpu *c, uint64_t tid, uint64_t from_ts, uint64_t 
 
 		room = t->room ? 2 * t->room : 64;
 		waits = reallocarray(t->waits, room, sizeof(*waits));
-		if (!waits && !t->room)
+		if (!waits && !t->room) {
+			memory_shortage_note();
 			return;
+		}
 		t->waits = waits ? waits : t->waits;
 		t->room = waits ? room : t->room;
 	}

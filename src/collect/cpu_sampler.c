@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "base/monotonic.h"
 
 #define PASS_NS   (2 * NS_PER_MS)  /* between two passes over the lanes */
@@ -282,8 +283,10 @@ static void stops_look(struct cpu_sampler *s)
 
 	if (nr > s->nr_stops) {
 		stops = realloc(s->stops, nr * sizeof(*stops));
-		if (!stops)
+		if (!stops) {
+			memory_shortage_note();
 			return;
+		}
 		memset(stops + s->nr_stops, 0, (nr - s->nr_stops) * sizeof(*stops));
 		s->stops = stops;
 		s->nr_stops = nr;

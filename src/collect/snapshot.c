@@ -304,11 +304,15 @@ static void answer_status(struct snapshots *s, uint64_t ticket)
 	const struct snapshot_source *source = &s->source;
 	const struct flight *f = &source->record->flight;
 	struct collector_result *r = calloc(1, sizeof(*r));
+	struct err err = { 0 };
 	struct json_writer j;
 	uint64_t ever;
 
-	if (!r)
+	if (!r) {
+		err_set(&err, -ENOMEM, "no memory for the status");
+		answer_error(s, ticket, &err);
 		return;
+	}
 	source->tell(source->collector, r);
 	count_stations(source->harvest, &ever);
 	jw_init_buffer(&j);

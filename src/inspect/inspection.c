@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory_shortage.h"
 #include "base/u64map.h"
 #include "inspect/frame_links.h"
 #include "inspect/frame_scan.h"
@@ -91,8 +92,10 @@ uint32_t inspection_add_level(struct inspection *in, const struct inspect_level 
 		size_t room = in->room_levels ? in->room_levels * 2 : 64;
 		struct inspect_level *more = reallocarray(in->levels, room, sizeof(*more));
 
-		if (!more)
+		if (!more) {
+			memory_shortage_note();
 			return 0;
+		}
 		in->levels = more;
 		in->room_levels = room;
 	}

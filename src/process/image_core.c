@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory_shortage.h"
 #include "process/elf_headers.h"
 #include "base/io.h"
 
@@ -74,8 +75,10 @@ static void core_open_file(const struct process_image *image, const struct image
 	if (!module->build_id || !*module->open_path)
 		return;
 	file->headers = malloc(sizeof(*file->headers));
-	if (!file->headers)
+	if (!file->headers) {
+		memory_shortage_note();
 		return;
+	}
 	file->fd = open(module->open_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (file->fd < 0)
 		return;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "base/u64map.h"
 #include "symbols/coroutine_layout.h"
 #include "symbols/guard_scopes.h"
@@ -218,8 +219,10 @@ static void search_add_block(struct frame_search *s, const char *name)
 	if (!s->is_gcc || !guard_name_split(name, &block.depth, &block.serial))
 		return;
 	more = reallocarray(s->out->blocks, s->out->nr_blocks + 1, sizeof(*more));
-	if (!more)
+	if (!more) {
+		memory_shortage_note();
 		return;
+	}
 	s->out->blocks = more;
 	more[s->out->nr_blocks++] = block;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory_shortage.h"
 #include "memory/blame/blame_state.h"
 
 static int functions_by_cost(const void *x, const void *y, void *b)
@@ -49,8 +50,10 @@ static void functions_make(struct blame *b)
 	blame_sites(b, NULL, 0); /* makes the lines */
 	b->functions = calloc(b->nr_lines + 1, sizeof(*b->functions));
 	b->sorted_functions = calloc(b->nr_lines + 1, sizeof(struct blame_function *));
-	if (!b->functions || !b->sorted_functions)
+	if (!b->functions || !b->sorted_functions) {
+		memory_shortage_note();
 		return;
+	}
 	for (i = 0; i < b->nr_lines; i++)
 		functions_add(b, &known, &keys, b->sorted_lines[i]);
 	for (i = 0; i < b->nr_functions; i++)

@@ -459,7 +459,7 @@ static bool unpack_begin_fast(struct unpack *u)
 	if (!f)
 		f = u->fast = calloc(1, sizeof(*f));
 	if (!f)
-		return unpack_set_error(u, "no memory for its symbols");
+		return unpack_no_memory(u, "no memory for its symbols");
 	if (f->is_begun)
 		return true;
 	memset(f->symbol, 0, sizeof(f->symbol));

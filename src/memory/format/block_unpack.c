@@ -10,12 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "memory/format/unpack_stream.h"
 
 bool unpack_set_error(struct unpack *u, const char *what)
 {
 	u->fault = what;
 	return false;
+}
+
+/* Other than damage, the next reading may not have it. */
+bool unpack_no_memory(struct unpack *u, const char *what)
+{
+	memory_shortage_note();
+	return unpack_set_error(u, what);
 }
 
 static struct unpack_stream unpack_cut(const uint8_t **at, uint32_t size)
@@ -37,7 +45,7 @@ static bool room_for_sites(struct unpack *u, uint32_t nr)
 		return true;
 	more = realloc(u->site, nr * sizeof(*more));
 	if (!more)
-		return unpack_set_error(u, "no memory for its sites");
+		return unpack_no_memory(u, "no memory for its sites");
 	u->site = more;
 	u->site_size = nr;
 	return true;
@@ -197,7 +205,7 @@ static bool unpack_keep_name(struct unpack *u, struct unpack_names *names, const
 		struct unpack_name *name = realloc(names->name, more * sizeof(*name));
 
 		if (!name)
-			return unpack_set_error(u, "no memory for its names");
+			return unpack_no_memory(u, "no memory for its names");
 		names->name = name;
 		names->room = more;
 	}
@@ -348,7 +356,7 @@ static bool unpack_new_call(struct unpack *u, struct unpack_stream *body)
 
 		call = realloc(calls->call, more * sizeof(*call));
 		if (!call)
-			return unpack_set_error(u, "no memory for its calls");
+			return unpack_no_memory(u, "no memory for its calls");
 		calls->call = call;
 		calls->room = more;
 	}

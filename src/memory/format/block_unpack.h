@@ -137,6 +137,7 @@ void unpack_release(struct unpack *u);
 
 /* Returns false. */
 bool unpack_set_error(struct unpack *u, const char *what);
+bool unpack_no_memory(struct unpack *u, const char *what);
 
 /* The site that a symbol names, a new one if it is; NULL: a fault. */
 struct unpack_site *unpack_site_of(struct unpack *u, uint64_t who);

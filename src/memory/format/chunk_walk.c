@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "base/io.h"
+#include "base/memory_shortage.h"
 
 #define SEARCH_SIZE (256u << 10) /* bytes searched at a time after corrupt data */
 #define HEAD_MAX    1024u        /* bytes of a head; later versions may have longer heads */
@@ -25,9 +26,11 @@ static size_t walk_read_at(const struct walk *w, void *buf, size_t size, uint64_
 	if (size > w->size - offset)
 		size = (size_t)(w->size - offset);
 	got = io_pread(w->fd, buf, size, (off_t)offset);
-	if (got < 0)
+	if (got < 0) {
 		mem_fault_add(w->faults, MEM_FAULT_DAMAGE, offset, "cannot read %zu bytes: %s",
 			      size, strerror(errno));
+		memory_shortage_note();
+	}
 	return got < 0 ? 0 : (size_t)got;
 }
 
@@ -226,8 +229,10 @@ static bool walk_room(uint8_t **data, size_t *have, size_t size)
 	if (size <= *have)
 		return true;
 	more = realloc(*data, size);
-	if (!more)
+	if (!more) {
+		memory_shortage_note();
 		return false;
+	}
 	*data = more;
 	*have = size;
 	return true;

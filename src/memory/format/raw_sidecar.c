@@ -9,6 +9,7 @@
 
 #include "base/json_parse.h"
 #include "base/json_writer.h"
+#include "base/memory_shortage.h"
 #include "base/output_file.h"
 
 #define SIDECAR_MAX (64u << 20) /* bytes; a longer one is not read */
@@ -195,12 +196,16 @@ static char *whole_file(const char *path, size_t *size)
 	for (got = 1; got > 0 && *size < SIDECAR_MAX;) {
 		char *more = realloc(data, *size + 65536);
 
-		if (!more)
+		if (!more) {
+			memory_shortage_note();
 			break;
+		}
 		data = more;
 		got = fread(data + *size, 1, 65536, file);
 		*size += got;
 	}
+	if (ferror(file))
+		memory_shortage_note();
 	fclose(file);
 	return data;
 }

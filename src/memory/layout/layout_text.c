@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "memory/layout/members.h"
 #include "base/io.h"
 
@@ -172,8 +173,10 @@ char *shape_text(const struct shape *s, uint32_t line)
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	if (!f)
+	if (!f) {
+		memory_shortage_note();
 		return NULL;
+	}
 	if (s->nr_cold)
 		put_cold(f, s, line);
 	shape_put_head(f, s);
@@ -189,5 +192,7 @@ char *shape_text(const struct shape *s, uint32_t line)
 		fputs("\t/* member functions, static members and default values as they were */\n",
 		      f);
 	put_tail(f, s);
-	return io_end_memory(f, &text) < 0 ? NULL : text;
+	if (io_end_memory(f, &text) < 0)
+		memory_shortage_note();
+	return text;
 }

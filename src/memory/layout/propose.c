@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* propose.c - orders, paddings and splits that the profile of a type suggests. */
+#include "base/memory_shortage.h"
 #include "memory/layout/propose.h"
 
 #include <errno.h>
@@ -117,8 +118,10 @@ static bool order_lines(const struct proposal *q, struct shape *s)
 	uint32_t nr = 0, start, i, n;
 	uint64_t room = q->line;
 
-	if (!placed)
+	if (!placed) {
+		memory_shortage_note();
 		return false;
+	}
 	for (i = 0; i < q->p->nr; i++) {
 		if (!q->p->list[i].in_front)
 			continue;
