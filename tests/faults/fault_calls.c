@@ -5,10 +5,12 @@
  *	FAULT_STATE	file of struct fault_state, shared by all processes of one run
  *	FAULT_CALL	name of the call (fault_names), or unset: only count
  *	FAULT_NTH	which of its calls, from 1, over all processes
+ *	FAULT_STACK	count only the calls with the call stack of this number
  *	FAULT_KIND	once: this one; from: this one and all after it; every: each n-th one
  *	FAULT_HOW	error: fails (default); short: one byte at most; interrupt: EINTR
  *	FAULT_EXE	only in programs with this file name; "!NAME": only in others
  *	FAULT_SHOW	set: print the call stack of the fault to stderr
+ *	FAULT_NOTE	set: note every call stack in the state (fault_stacks.h)
  *
  * The calls that the library itself needs are system calls: its own faults must not hide others.
  */
@@ -29,6 +31,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "fault_stacks.h"
 
 enum fault_call {
 	CALL_WRITE,
@@ -63,13 +67,16 @@ static const struct {
 struct fault_state {
 	uint64_t calls[NR_CALLS];
 	uint64_t injected;
+	uint64_t nr_of_stack; /* calls with the stack of FAULT_STACK */
+	struct fault_stack stacks[FAULT_STACKS];
 };
 
 enum fault_how { FAULT_NONE, FAULT_ERROR, FAULT_SHORT, FAULT_INTERRUPT };
 
 static struct fault_state *fault_state;
 static int fault_call = -1;
-static uint64_t fault_nth;
+static uint64_t fault_nth, fault_stack;
+static int is_noting;
 static char fault_kind;
 static enum fault_how fault_how = FAULT_ERROR;
 
@@ -105,9 +112,11 @@ static struct fault_state *map_state(const char *path)
 static void read_settings(const char *call)
 {
 	const char *nth = getenv("FAULT_NTH"), *kind = getenv("FAULT_KIND"),
-		   *how = getenv("FAULT_HOW");
+		   *how = getenv("FAULT_HOW"), *stack = getenv("FAULT_STACK");
 	int i;
 
+	is_noting = getenv("FAULT_NOTE") != NULL;
+	fault_stack = stack ? strtoull(stack, NULL, 10) : 0;
 	fault_nth = nth ? strtoull(nth, NULL, 10) : 1;
 	fault_kind = kind ? kind[0] : 'o';
 	if (how && how[0] == 's')
@@ -127,6 +136,7 @@ __attribute__((constructor)) static void faults_begin(void)
 	if (!path || !is_meant_here(getenv("FAULT_EXE")))
 		return;
 	read_settings(getenv("FAULT_CALL"));
+	fault_stacks_prepare();
 	fault_state = map_state(path);
 }
 
@@ -140,21 +150,32 @@ static void show_stack(void)
 	fault_call = saved;
 }
 
+/* Is the @nth call of the kind that shall fail to be hit?  With FAULT_STACK, others count. */
+static int fault_is_due(uint64_t nth)
+{
+	if (fault_stack) {
+		if (fault_kind == 'f' && __atomic_load_n(&fault_state->injected, __ATOMIC_RELAXED))
+			return 1;
+		if (fault_stack_id((uint32_t)fault_call) != fault_stack)
+			return 0;
+		nth = __atomic_add_fetch(&fault_state->nr_of_stack, 1, __ATOMIC_RELAXED);
+	}
+	return fault_kind == 'o'   ? nth == fault_nth
+	       : fault_kind == 'f' ? nth >= fault_nth
+				   : nth % fault_nth == 0;
+}
+
 /* Count a call; what shall happen to it? */
 static enum fault_how fault_decide(enum fault_call call)
 {
 	uint64_t nth;
-	int is_hit;
 
 	if (!fault_state)
 		return FAULT_NONE;
 	nth = __atomic_add_fetch(&fault_state->calls[call], 1, __ATOMIC_RELAXED);
-	if ((int)call != fault_call || !fault_nth)
-		return FAULT_NONE;
-	is_hit = fault_kind == 'o'   ? nth == fault_nth
-		 : fault_kind == 'f' ? nth >= fault_nth
-				     : nth % fault_nth == 0;
-	if (!is_hit)
+	if (is_noting)
+		fault_stack_note(fault_state->stacks, call);
+	if ((int)call != fault_call || !fault_nth || !fault_is_due(nth))
 		return FAULT_NONE;
 	__atomic_add_fetch(&fault_state->injected, 1, __ATOMIC_RELAXED);
 	if (getenv("FAULT_SHOW"))

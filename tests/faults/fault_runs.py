@@ -1,54 +1,105 @@
 # SPDX-License-Identifier: MIT
 """fault_runs.py - run a command while its calls fail, one after the other, and judge each run.
 
+Which calls fail does not depend on their number, which differs from machine to machine: a run
+without faults notes the call stacks of all calls (fault_stacks.h), and
+  - usually, each call site with its caller (DEPTH functions) fails once over all commands of a test;
+  - with COROTRACER_FULL=1, each call stack of each command fails at its first and at its last call,
+    and once together with all calls of this kind after it;
+  - with FAULT_EVERY=1, each call fails, by its number.
+
 FAULT_CALLS: the library of fault_calls.c
-COROTRACER_FULL=1: every call of every command; otherwise a sample of them
+FAULT_ONLY: pattern of the commands to look at, as in "mem *"
 """
+import atexit
+import collections
 import ctypes
-import hashlib
+import fnmatch
+import functools
 import re
 import shutil
 import struct
+import tempfile
 
 from harness import *
 
 LIBRARY = os.environ.get("FAULT_CALLS", "build/tests/faults/fault_calls.so")
 FULL = os.environ.get("COROTRACER_FULL") == "1"
+EVERY = os.environ.get("FAULT_EVERY") == "1"
 # In the order of enum fault_call.
 CALLS = ("write", "pwrite", "read", "mmap", "fsync", "rename", "open", "accept", "malloc", "fork", "thread", "flush", "room")
-SAMPLES = {"malloc": 3}
 LIMIT = 120
+DEPTH = 2
+SITES_DONE = set()
+# struct fault_state: counters of the calls, two more counters, call stacks.
+NR_STACKS, STACK = 4096, struct.Struct("2Q2I24Q")
+HEAD_SIZE = 8 * (len(CALLS) + 2)
+STATE_SIZE = HEAD_SIZE + NR_STACKS * STACK.size
 
 
-def private_shm():
-    """A /dev/shm of this test alone: collectors of other tests come and go.  False if that is not permitted."""
+def private_folders():
+    """A /dev/shm and a temporary folder of this test alone: collectors of other tests come and go, and a
+    folder in memory takes no time to fsync.  False if that is not permitted."""
     CLONE_NEWNS, MS_PRIVATE_REC = 0x00020000, 0x44000
     libc = ctypes.CDLL(None)
-    return (libc.unshare(CLONE_NEWNS) == 0 and libc.mount(b"none", b"/", None, MS_PRIVATE_REC, None) == 0 and
-            libc.mount(b"none", b"/dev/shm", b"tmpfs", 0, b"size=1g") == 0)
+    if libc.unshare(CLONE_NEWNS) != 0 or libc.mount(b"none", b"/", None, MS_PRIVATE_REC, None) != 0 or \
+       libc.mount(b"none", b"/dev/shm", b"tmpfs", 0, b"size=1g") != 0:
+        return False
+    folder = tempfile.mkdtemp(prefix="corotracer-faults-")
+    atexit.register(os.rmdir, folder)
+    if libc.mount(b"none", folder.encode(), b"tmpfs", 0, b"size=1g") == 0:
+        atexit.register(libc.umount2, folder.encode(), 2)
+        tempfile.tempdir = folder
+    return True
 
 
-IS_SHM_PRIVATE = private_shm()
+IS_SHM_PRIVATE = private_folders()
+
+Stack = collections.namedtuple("Stack", "id count call frames")
 
 
-def sampled(name, call, count):
-    """Which of a command's calls fail: one of each kind, three for malloc, the same in every run."""
-    if FULL:
-        step = max(1, count // 3000)
-        return list(range(1, count + 1, step))
-    nr = min(SAMPLES.get(call, 1), count)
-    picks = set()
-    seed = int(hashlib.sha256(f"{name} {call}".encode()).hexdigest()[:8], 16)
-    while len(picks) < nr:
-        picks.add(1 + seed % count)
-        seed = seed * 1103515245 + 12345 & 0x7FFFFFFF
-    return sorted(picks)
+def is_wanted(name):
+    return fnmatch.fnmatch(name, os.environ.get("FAULT_ONLY", "*"))
+
+
+def read_stacks(state):
+    """The call stacks that a run noted, in an order that depends on the program only."""
+    found = []
+    for i in range(NR_STACKS):
+        number, count, call, nr, *frames = STACK.unpack_from(state, HEAD_SIZE + i * STACK.size)
+        if number:
+            found.append(Stack(number, count, CALLS[call], tuple(frames[:nr])))
+    assert len(found) < NR_STACKS, "more call stacks than the table holds"
+    return sorted(found, key=lambda stack: (stack.call, stack.frames))
+
+
+def faults_of_stack(stack):
+    """The settings of fault_calls.c for the faults of one call stack."""
+    first = {"FAULT_CALL": stack.call, "FAULT_STACK": str(stack.id), "FAULT_NTH": "1"}
+    if not FULL:
+        return [first]
+    last = [dict(first, FAULT_NTH=str(stack.count))] if stack.count > 1 else []
+    return [first, *last, dict(first, FAULT_KIND="from")]
+
+
+def chosen_faults(result, calls):
+    """The faults to try after a run that noted its call stacks."""
+    if EVERY:
+        return [{"FAULT_CALL": call, "FAULT_NTH": str(nth)} for call in calls for nth in range(1, result.counts[call] + 1)]
+    chosen = []
+    for stack in result.stacks:
+        site = stack.call, stack.frames[:DEPTH]
+        if stack.call in calls and (FULL or site not in SITES_DONE):
+            SITES_DONE.add(site)
+            chosen += faults_of_stack(stack)
+    return chosen
 
 
 class Result:
-    def __init__(self, status, out, err, files, counts, injected):
-        self.status, self.out, self.err, self.files, self.counts, self.injected = status, out, err, files, counts, injected
-        self.seen = None
+    def __init__(self, status, out, err, files, state):
+        counts = struct.unpack_from(f"{len(CALLS) + 1}Q", state)
+        self.status, self.out, self.err, self.files, self.counts, self.injected = status, out, err, files, dict(zip(CALLS, counts)), counts[-1]
+        self.stacks, self.seen = (), None
 
 
 def contents(folder):
@@ -74,13 +125,14 @@ class Command:
         self.dir, self.name, self.args = dir, name, [str(a) for a in args]
         self.same = same or (lambda result: (result.out, result.files))
         self.statuses, self.exe, self.env, self.given = statuses, exe, env or {}, given
+        self.nr_met, self.frames = 0, {}
 
     def fresh(self):
         for name in ("out", "tmp"):
             shutil.rmtree(os.path.join(self.dir, name), ignore_errors=True)
             os.mkdir(os.path.join(self.dir, name))
         with open(os.path.join(self.dir, "state"), "wb") as f:
-            f.write(bytes(8 * (len(CALLS) + 1)))
+            f.truncate(STATE_SIZE)
 
     def environment(self, settings):
         env = dict(os.environ, TMPDIR=os.path.join(self.dir, "tmp"), LD_PRELOAD=LIBRARY, FAULT_STATE=os.path.join(self.dir, "state"), **settings)
@@ -100,9 +152,11 @@ class Command:
             out, err = p.communicate()
             raise AssertionError(f"{self.name}: hangs with {settings}; stderr: {err[-2000:].decode(errors='replace')}") from None
         with open(os.path.join(self.dir, "state"), "rb") as f:
-            counts = struct.unpack(f"{len(CALLS) + 1}Q", f.read(8 * (len(CALLS) + 1)))
-        result = Result(p.returncode, out, err.decode(errors="replace"), contents(os.path.join(self.dir, "out")), dict(zip(CALLS, counts)), counts[-1])
+            state = f.read(STATE_SIZE if "FAULT_NOTE" in settings else HEAD_SIZE)
+        result = Result(p.returncode, out, err.decode(errors="replace"), contents(os.path.join(self.dir, "out")), state)
         result.seen = self.same(result)
+        if "FAULT_NOTE" in settings:
+            result.stacks = read_stacks(state)
         return result
 
     def left_behind(self, shm):
@@ -137,29 +191,38 @@ class Command:
         """Every fault of a sample; returns the list of what is wrong."""
         wanted = self.run()
         assert wanted.status in self.statuses, f"{self.name}: status {wanted.status} without faults: {wanted.err}"
-        again = self.run()
+        again = self.run(FAULT_NOTE="1")
         if again.seen != wanted.seen:
             raise AssertionError(f"{self.name}: two runs without faults differ: {self.difference(again, wanted)}")
-        wrong, nr = [], 0
-        for call in calls:
-            for nth in sampled(self.name, call, wanted.counts[call]):
-                wrong += self.one_fault(wanted, FAULT_CALL=call, FAULT_NTH=str(nth))
-                nr += 1
+        wrong, self.nr_met = [], 0
+        faults = chosen_faults(again, calls)
+        self.frames = {str(stack.id): stack.frames for stack in again.stacks}
+        for settings in faults:
+            wrong += self.one_fault(wanted, **settings)
+        nr_met = self.nr_met
+        assert nr_met or len(faults) < 10, f"{self.name}: none of {len(faults)} faults was met"
+        wrong += self.explore_harmless(wanted)
+        print(f"  {self.name}: {len(faults)} faults, {len(faults) - nr_met} not met, {len(wrong)} wrong", flush=True)
+        return wrong
+
+    def explore_harmless(self, wanted):
+        """Short and interrupted calls change nothing."""
+        wrong = []
         for how, call in (("short", "write"), ("short", "pwrite"), ("short", "read"), ("interrupt", "read"), ("interrupt", "write"), ("interrupt", "accept")):
             if wanted.counts[call] and (FULL or how == "short" or call == "accept"):
                 wrong += self.one_fault(wanted, is_harmless=True, FAULT_CALL=call, FAULT_NTH="3" if how == "interrupt" else "1", FAULT_KIND="every", FAULT_HOW=how)
-                nr += 1
-        print(f"  {self.name}: {nr} faults, {len(wrong)} wrong", flush=True)
         return wrong
 
     def one_fault(self, wanted, is_harmless=False, **settings):
         shm = private_places()
         try:
             result = self.run(**settings)
+            self.nr_met += result.injected > 0
             why = self.judge(result, wanted, settings, shm)
             if not why and is_harmless and result.status != wanted.status:
                 why = f"failed: status {result.status}, {result.err[-600:]!r}"
         except AssertionError as error:
+            self.nr_met += 1
             why = str(error)
         left = reap()
         if left and not why:
@@ -168,16 +231,24 @@ class Command:
 
     def call_stack(self, settings):
         """The functions of the tool that made the call, the inner one first."""
-        try:
-            result = self.run(FAULT_SHOW="1", **settings)
-        except AssertionError:
-            return "it hangs"
-        reap()
-        addresses = re.findall(r"corotracer\(\+(0x[0-9a-f]+)\)", result.err)[:12]
-        if not addresses or not shutil.which("addr2line"):
-            return "no call stack"
-        out = subprocess.run(["addr2line", "-fse", TOOL, *addresses], capture_output=True, text=True, check=False).stdout.split("\n")
-        return " < ".join(f"{name} {line}" for name, line in zip(out[::2], out[1::2]))
+        frames = self.frames.get(settings.get("FAULT_STACK"))
+        if not frames:
+            try:
+                result = self.run(FAULT_SHOW="1", **settings)
+            except AssertionError:
+                return "it hangs"
+            reap()
+            frames = [int(offset, 16) for offset in re.findall(r"corotracer\(\+(0x[0-9a-f]+)\)", result.err)]
+        return " < ".join(place_of(offset) for offset in frames[:12]) or "no call stack"
+
+
+@functools.cache
+def place_of(offset):
+    """Function and line of a return address in the tool."""
+    if not shutil.which("addr2line"):
+        return hex(offset)
+    out = subprocess.run(["addr2line", "-fse", TOOL, hex(offset - 1)], capture_output=True, text=True, check=False).stdout.split("\n")
+    return f"{out[0]} {out[1]}"
 
 
 def says_loss(err, wanted_err):
