@@ -15,6 +15,9 @@ import subprocess
 import sys
 import time
 
+sys.dont_write_bytecode = True
+import reached  # noqa: E402
+
 STEP_LIMIT = 300  # seconds to compile and link
 
 # A build with -Werror would reject mutants that leave something unused; tests have to find them.
@@ -58,12 +61,14 @@ class Sandbox:
         # Some tests want short paths: /tmp, unless that hides something.
         is_hiding = any(path.startswith("/tmp/") for path in (self.dir, job["root"], job["build"]))
         self.temporary = os.path.join(self.dir, "tmp") if is_hiding else "/tmp"
+        self.reached = os.path.join(self.dir, "reached") if job.get("layers") else ""
 
     def enter(self):
         """Mount; from here on the tree is a copy, and /dev/shm and the temporary folder are empty."""
         for name in ("upper", "work", "tmp", "old"):
             os.makedirs(os.path.join(self.dir, name), exist_ok=True)
-        options = f"lowerdir={self.job['root']},upperdir={self.dir}/upper,workdir={self.dir}/work"
+        below = ":".join([*self.job.get("layers", []), self.job["root"]])
+        options = f"lowerdir={below},upperdir={self.dir}/upper,workdir={self.dir}/work"
         if os.getuid() or self.job["is_user_namespace"]:
             options += ",userxattr"
         for command in (["mount", "--bind", self.job["root"], f"{self.dir}/old"],
@@ -74,6 +79,15 @@ class Sandbox:
         # No core files, no endless output; where memory is short, the mutant ends.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         pathlib.Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+    def instrument(self):
+        """Leaves the layer that map runs have over the tree."""
+        self.enter()
+        reached.instrument(self.job["root"], self.job["build"], self.job["runtime"])
+        env = dict(os.environ, CCACHE_DISABLE="1")
+        command = ["ninja", "-C", self.job["build"], "-k", "0", "-j", str(self.job["jobs"])]
+        status, out = run_quietly(command, limit=self.job["limit"], log=self.log, env=env)
+        return {"result": "answered" if status is not None else "failed", "output": out}
 
     def apply(self):
         change = self.job["mutant"]
@@ -104,6 +118,7 @@ class Sandbox:
 
     def run_test(self, test):
         env = dict(os.environ, **test["environment"], TMPDIR=self.temporary, PYTHONUNBUFFERED="1")
+        env.update({"MUTATE_REACHED": self.reached} if self.reached else {})
         command = test["command"]
         if test["preload"]:
             env["LD_PRELOAD"] = test["preload"]
@@ -121,7 +136,7 @@ class Sandbox:
         for test in self.job["tests"]:
             if time.monotonic() > over:
                 break
-            status, out = self.build(test["targets"])
+            status, out = self.build(test["targets"]) if not self.reached else (0, "")
             if status != 0:
                 runs.append({"test": test["name"], "status": "unbuilt", "seconds": 0, "output": out})
                 continue
@@ -131,6 +146,14 @@ class Sandbox:
             if self.is_failure(runs[-1]):
                 break
         return runs
+
+    def map_test(self):
+        """What a test reaches, whether it passes or not."""
+        self.enter()
+        os.mkdir(self.reached)
+        os.chmod(self.reached, 0o777)  # tests start programs as other users
+        run = self.run_test(self.job["tests"][0])
+        return {"result": "mapped", "status": run["status"], "seconds": run["seconds"], "reached": reached.pack(self.reached)}
 
     def try_mutant(self):
         self.enter()
@@ -155,12 +178,18 @@ class Sandbox:
         is_equivalent = self.job.get("mutant") and not self.job["objects"] and self.is_same_code()
         return {"result": "equivalent" if is_equivalent else "survived", "runs": runs}
 
-
     def answer(self):
         """What a command prints; ctest and ninja write logs even if they are only asked."""
         self.enter()
         p = subprocess.run(self.job["question"], capture_output=True, text=True, check=True, timeout=STEP_LIMIT)
         return {"result": "answered", "output": p.stdout}
+
+    def work(self):
+        if "question" in self.job:
+            return self.answer()
+        if "runtime" in self.job:
+            return self.instrument()
+        return self.map_test() if self.reached else self.try_mutant()
 
 
 def adopt_processes():
@@ -189,7 +218,7 @@ def main():
     job = json.load(sys.stdin)
     sandbox = Sandbox(job)
     try:
-        print(json.dumps(sandbox.answer() if "question" in job else sandbox.try_mutant()))
+        print(json.dumps(sandbox.work()))
     finally:
         end_processes()
 

@@ -3,6 +3,7 @@
 
 What a program contains comes from its symbol table, which names each source file that was linked; for a header, ninja
 knows the objects that include it.  A script's relation comes from the words of its name and text, and from FOLDERS.
+Where a map (reached.py) says which tests reach the line, only those count, and tests that are newer than the map.
 """
 import json
 import math
@@ -94,8 +95,8 @@ def linked_files(program):
 class Relevance:
     """@ask runs a command on a copy of the tree, and returns what it prints."""
 
-    def __init__(self, root, build, costs, ask):
-        self.root, self.build, self.costs = root, build, costs
+    def __init__(self, root, build, costs, ask, map=None, dearest=math.inf):
+        self.root, self.build, self.costs, self.map, self.dearest = root, build, costs, map, dearest
         entries = json.loads(ask(["ctest", "--test-dir", build, "--show-only=json-v1"]))["tests"]
         self.tests = {t.name: t for t in (CTest(e, build) for e in entries) if t.can_run()}
         programs = sorted({t.command[0] for t in self.tests.values() if t.is_program})
@@ -147,9 +148,15 @@ class Relevance:
                     best = 2
         return best
 
-    def programs_of(self, path, most):
+    def may_reach(self, path, line):
+        """A function that says whether a test may reach the line."""
+        is_mapped = self.map and path.startswith(("src/", "tool/")) and path.endswith(".c")
+        reaching = self.map.tests_of(path, line) if is_mapped else None
+        return (lambda name: True) if reaching is None else lambda name: name in reaching or name not in self.map.known
+
+    def programs_of(self, path, most, may_reach):
         names = self.includers.get(path, set())
-        found = [t for t in self.tests.values() if t.is_program and names & self.linked[t.command[0]]]
+        found = [t for t in self.tests.values() if t.is_program and may_reach(t.name) and names & self.linked[t.command[0]]]
         words = words_of(os.path.splitext(os.path.basename(path))[0])
         found.sort(key=lambda t: (-self.closeness(t, path), -len(words & words_of(t.name)), self.cost(t), t.name))
         return found[:most]
@@ -166,7 +173,7 @@ class Relevance:
             folder = os.path.dirname(folder)
         return []
 
-    def scripts_of(self, path, most):
+    def scripts_of(self, path, most, may_reach):
         """Of the folder's scripts those that share rare words with the file, then the others."""
         words = {w: self.weight(w) for w in words_of(path)}
         hints = self.hints(path)
@@ -174,13 +181,15 @@ class Relevance:
         for name, text in self.scripts.items():
             score = sum(weight * (3 * (w in name) + (w in text)) for w, weight in words.items())
             score += 4 - 0.3 * hints.index(name) if name in hints else 0
-            if score > 3:
-                scores[name] = score - self.cost(self.tests[name]) / 10
+            is_mapped = self.map and name in self.map.known
+            if may_reach(name) and self.cost(self.tests[name]) <= self.dearest and (score > 3 or is_mapped):
+                scores[name] = score - self.cost(self.tests[name]) / (3 if is_mapped else 10)
         found = [self.tests[n] for n in sorted(scores, key=lambda n: (-scores[n], n))[:most]]
         return sorted(found, key=self.cost)
 
-    def of_file(self, path, programs, scripts):
-        return self.programs_of(path, programs) + self.scripts_of(path, scripts)
+    def of_line(self, path, line, programs, scripts):
+        may_reach = self.may_reach(path, line)
+        return self.programs_of(path, programs, may_reach) + self.scripts_of(path, scripts, may_reach)
 
     def targets(self, test, path):
         """What ninja has to build before the test runs."""

@@ -127,6 +127,26 @@ def a_change_that_compiles_to_the_same_code_does_not_count(dir):
 
 
 @test
+def a_map_names_the_tests_that_reach_a_line(dir):
+    tree, map, results = dir + "/tree", dir + "/map", dir + "/results"
+    small_project(tree)
+    before = state_of(tree)
+    p = mutate(dir, "--root", tree, "--make-map", "--map", map, "--patience", "5")
+    equal((p.returncode, p.stdout), (0, "2 tests reach lines of 2 files\n"), f"the map: {p.stderr}")
+    equal(state_of(tree), before, "the tree")
+    lines = json.loads(pathlib.Path(map, "lines.json").read_text(encoding="utf-8"))
+    tests_of = {key: [lines["tests"][i] for i in rows] for key, rows in lines["files"]["src/weak.c"].items()}
+    equal(tests_of["1 return most;"], [], "tests that reach the value above the limit")
+    equal(set(sum(tests_of.values(), [])), {"unit/weak"}, "tests of weak.c")
+
+    # No test reaches the line: none runs.  Others meet the tests that do.
+    p = mutate(dir, "--root", tree, "--map", map, "--count", "1000", "--patience", "1", "--results", results)
+    rows = {(r["file"], r["line"]): r for r in rows_of(results)}
+    equal(rows["src/weak.c", 6]["result"], "untested", f"a line that no test reaches: {p.stderr}")
+    equal({t[0] for r in rows.values() for t in r["tests"]}, {"unit/strong", "unit/weak"}, "tests that ran")
+
+
+@test
 def a_module_of_the_tree_has_its_mutants_killed(dir):
     if not os.path.exists(ROOT + "/build/build.ninja"):
         raise Skip("no build folder")
