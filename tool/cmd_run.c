@@ -40,6 +40,8 @@ static const struct opt opts[] = {
 	  OPT_REAL(struct session, config.duration_ns, 0.001, 1e9, 1e9) },
 	{ 0, "no-snapshot", NULL, "with -p: do not look where earlier coroutines wait",
 	  OPT_FLAG(struct session, no_snapshot), .is_rare = true },
+	{ 0, "awaits", NULL, "look into the program where Rust futures wait (debug = 2)",
+	  OPT_FLAG(struct session, awaits), .is_rare = true },
 	SESSION_OPTS,
 	{ 0, "serve", "[=PORT]", "serve a page with live data, also after the run",
 	  OPT_NUMBER(struct session, serve_port, 1, 65535), OPT_GIVEN(struct session, serve) },

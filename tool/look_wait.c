@@ -46,11 +46,13 @@ static uint64_t look_used_ns(pid_t pid)
 	return sum;
 }
 
-/* A signal that asks this process to stop; they are blocked. */
-static bool look_is_unwanted(void)
+/* The result is not needed any more, or a signal asks this process to stop; they are blocked. */
+static bool look_is_unwanted(const bool *is_unwanted)
 {
 	sigset_t pending;
 
+	if (is_unwanted && __atomic_load_n(is_unwanted, __ATOMIC_RELAXED))
+		return true;
 	return sigpending(&pending) == 0 &&
 	       (sigismember(&pending, SIGINT) > 0 || sigismember(&pending, SIGTERM) > 0 ||
 		sigismember(&pending, SIGHUP) > 0);
@@ -67,7 +69,7 @@ static bool look_has_succeeded(const siginfo_t *info, char *why, size_t size)
 	return info->si_code == CLD_EXITED && !info->si_status;
 }
 
-bool look_wait(pid_t child, char *why, size_t size)
+bool look_wait(pid_t child, const bool *is_unwanted, char *why, size_t size)
 {
 	uint64_t start = clock_now_ns(), moved = start, now = start, used = 0, last = 0;
 	siginfo_t info = { 0 };
@@ -79,11 +81,12 @@ bool look_wait(pid_t child, char *why, size_t size)
 		used = look_used_ns(child);
 		moved = used != last ? now : moved;
 		last = used;
-		if (look_is_unwanted() || now - moved > LOOK_STILL_NS || now - start > LOOK_MOST_NS)
+		if (look_is_unwanted(is_unwanted) || now - moved > LOOK_STILL_NS ||
+		    now - start > LOOK_MOST_NS)
 			break;
 		poll(NULL, 0, LOOK_STEP_MS);
 	}
-	if (look_is_unwanted())
+	if (look_is_unwanted(is_unwanted))
 		snprintf(why, size, "a signal ended the wait for the look at the program");
 	else if (now - start > LOOK_MOST_NS)
 		snprintf(why, size, "the look at the program took longer than a minute");

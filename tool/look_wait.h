@@ -9,9 +9,9 @@
 
 /*
  * Wait for @child, which stays a zombie.  True: it has succeeded.  Otherwise the reason is in @why:
- * it failed, it and its children used no processor time for 5 seconds, it took a minute, or a
- * signal asks this process to stop.
+ * it failed, it and its children used no processor time for 5 seconds, it took a minute, a signal
+ * asks this process to stop, or another thread has set @is_unwanted (NULL: none will).
  */
-bool look_wait(pid_t child, char *why, size_t size);
+bool look_wait(pid_t child, const bool *is_unwanted, char *why, size_t size);
 
 #endif

@@ -18,6 +18,7 @@
 #include "run_summary.h"
 #include "run_unconnected.h"
 #include "run_waiting.h"
+#include "run_awaits.h"
 
 /* Default limit for a thread that waits for space; then it continues without its event. */
 #define BLOCK_MS 1000
@@ -308,6 +309,21 @@ static void session_look_begin(struct session *s)
 	run_waiting_begin(s->config.pid);
 }
 
+static void session_looks_begin(struct session *s)
+{
+	session_look_begin(s);
+	if (!s->awaits || !run_awaits_begin())
+		return;
+	s->config.connected = run_awaits_connected;
+	s->config.await_of = run_awaits_find;
+}
+
+static void session_looks_end(void)
+{
+	run_waiting_end();
+	run_awaits_end();
+}
+
 /* ---- the run ---------------------------------------------------------------- */
 
 int session_run(struct session *s)
@@ -344,11 +360,11 @@ int session_run(struct session *s)
 		session_end_shipper(s, false);
 		return EXIT_FAILED;
 	}
-	session_look_begin(s);
+	session_looks_begin(s);
 	if (s->memory.wanted)
 		s->config.add_facts = run_memory_add_facts;
 	if (collector_run(&s->config, &result, &err) < 0) {
-		run_waiting_end();
+		session_looks_end();
 		run_memory_end(&s->memory, EXIT_FAILED);
 		session_end_page(s, NULL);
 		run_metrics_end(&s->metrics);
@@ -359,7 +375,7 @@ int session_run(struct session *s)
 			message_error(session_name(s), &err);
 		return err.exit_status ? err.exit_status : EXIT_FAILED;
 	}
-	run_waiting_end();
+	session_looks_end();
 	session_end_shipper(s, true);
 	shipping_settle(&s->shipping, result.collected, result.others_collected);
 	status = session_exit_status(s, &result);

@@ -26,6 +26,7 @@ struct session {
 	bool json;
 	bool quiet;
 	bool fail_on_loss;
+	bool awaits;            /* look where futures wait that do not say it */
 	bool no_snapshot;       /* with config.pid: do not look at earlier coroutines */
 	bool check;             /* analyze the trace afterwards, and fail on faults */
 	const char *check_list; /* detectors that fail it; NULL: every fault */

@@ -19,6 +19,7 @@
 #include "cmd.h"
 #include "run_frames.h"
 #include "run_unconnected.h"
+#include "run_awaits.h"
 #include "run_waiting.h"
 
 static const char *output_name(const struct session *s)
@@ -375,6 +376,8 @@ static void lines_trouble(const struct session *s, const struct collector_result
 		message_error(s->cmd ? s->cmd->name : NULL, &r->sidecar);
 	if (run_waiting_missing())
 		fprintf(stderr, "corotracer: %s\n", run_waiting_missing());
+	if (run_awaits_missing())
+		fprintf(stderr, "corotracer: --awaits found nothing: %s\n", run_awaits_missing());
 	if (r->signal)
 		fprintf(stderr, "corotracer: the program was ended by signal %d (%s)\n", r->signal,
 			strsignal(r->signal));
@@ -489,6 +492,8 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 		print_flag(&p, "replaced", NULL, r->replaced);
 		print_string(&p, "waiting_missing", run_waiting_missing());
 	}
+	if (s->awaits)
+		print_string(&p, "awaits_missing", run_awaits_missing());
 	print_integer(&p, "status", NULL, status);
 	print_string(&p, "trace", s->config.output);
 	print_count(&p, "duration_ns", NULL, r->duration_ns);

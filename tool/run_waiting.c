@@ -2,137 +2,24 @@
 /* run_waiting.c - where the coroutines wait that existed before `run -p` attached. */
 #include "run_waiting.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/monotonic.h"
 #include "base/path.h"
 #include "base/strtab.h"
 #include "base/u64map.h"
 #include "cmd.h"
-#include "look_wait.h"
+#include "process_look.h"
 
-#define LOOK_CPU_S 60
-#ifdef __SANITIZE_ADDRESS__
-#define LOOK_MEMORY ((rlim_t)0) /* no limit: shadow memory is address space */
-#else
-#define LOOK_MEMORY ((rlim_t)8 << 30)
-#endif
-#define LOOK_BYTES_MAX ((off_t)256 << 20)
-#define GROUPS_MAX     10000
-#define LOOK_WHY_SIZE  96
+#define GROUPS_MAX 10000
 
-/* A process that looks, and its output. */
-struct waiting_look {
-	pid_t child; /* 0: none */
-	int fd;      /* of the output, in memory */
-	uint64_t ts;
-};
-
-static struct waiting_look first_look;
+static struct process_look first_look;
 
 /* Why facts are missing; empty: they are not. */
 static char waiting_missing[192];
-
-/* ---- looks -------------------------------------------------------------------------- */
-
-/* In the new process, after fork(2). */
-static void look_exec(const struct waiting_look *look, const char *pid, pid_t parent)
-{
-	const struct rlimit cpu = { LOOK_CPU_S, LOOK_CPU_S }, memory = { LOOK_MEMORY, LOOK_MEMORY };
-	const struct rlimit size = { LOOK_BYTES_MAX, LOOK_BYTES_MAX };
-	int null = open("/dev/null", O_RDWR);
-	sigset_t none;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(look->fd, 1) < 0 ||
-	    dup2(null, 2) < 0)
-		_exit(1);
-	setpgid(0, 0); /* Ctrl-C is for the collector */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (setpriority(PRIO_PROCESS, 0, 10) < 0 || setrlimit(RLIMIT_CPU, &cpu) < 0 ||
-	    (LOOK_MEMORY && setrlimit(RLIMIT_AS, &memory) < 0) ||
-	    setrlimit(RLIMIT_FSIZE, &size) < 0)
-		_exit(1);
-	execl("/proc/self/exe", "corotracer", "why", "--json", "-p", pid, (char *)NULL);
-	_exit(1);
-}
-
-static bool look_begin(struct waiting_look *look, pid_t pid)
-{
-	pid_t parent = getpid();
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", (int)pid);
-	look->fd = memfd_create("corotracer-look", MFD_CLOEXEC);
-	if (look->fd < 0)
-		return false;
-	look->ts = monotonic_clock_ns(CLOCK_MONOTONIC);
-	look->child = fork();
-	if (look->child == 0)
-		look_exec(look, text, parent);
-	if (look->child > 0)
-		return true;
-	look->child = 0;
-	close(look->fd);
-	return false;
-}
-
-static void look_end(struct waiting_look *look)
-{
-	if (!look->child)
-		return;
-	kill(-look->child, SIGKILL); /* with its children, if it has its group already */
-	kill(look->child, SIGKILL);
-	while (waitpid(look->child, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(look->fd);
-	look->child = 0;
-}
-
-static json_t *look_parse(const struct waiting_look *look)
-{
-	json_t *found = NULL;
-	struct stat st;
-	void *map;
-
-	if (fstat(look->fd, &st) < 0 || st.st_size <= 0 || st.st_size >= LOOK_BYTES_MAX)
-		return NULL;
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, look->fd, 0);
-	if (map != MAP_FAILED) {
-		found = json_loadb(map, (size_t)st.st_size, 0, NULL);
-		munmap(map, (size_t)st.st_size);
-	}
-	return found;
-}
-
-/* The output as JSON; NULL: there is none, and the reason is in @why. */
-static json_t *look_take(struct waiting_look *look, char why[LOOK_WHY_SIZE])
-{
-	json_t *found = NULL;
-
-	snprintf(why, LOOK_WHY_SIZE, "the look at the program could not be started");
-	if (look->child && look_wait(look->child, why, LOOK_WHY_SIZE)) {
-		snprintf(why, LOOK_WHY_SIZE, "the result of the look at the program is unusable");
-		found = look_parse(look);
-	}
-	look_end(look);
-	return found;
-}
 
 /* ---- stacks --------------------------------------------------------------------------- */
 
@@ -206,7 +93,7 @@ static bool waiting_frames_add(struct waiting_frames *f, const json_t *group)
 static bool waiting_frames_read(struct waiting_frames *f, pid_t pid, bool has_attached,
 				char why[LOOK_WHY_SIZE])
 {
-	struct waiting_look look = { 0 };
+	struct process_look look = { 0 };
 	json_t *found;
 	const json_t *group;
 	/*
@@ -216,8 +103,8 @@ static bool waiting_frames_read(struct waiting_frames *f, pid_t pid, bool has_at
 	bool ok;
 	size_t i;
 
-	look_begin(&look, pid);
-	found = look_take(&look, why);
+	process_look_begin(&look, pid);
+	found = process_look_take(&look, why);
 	if (found)
 		snprintf(why, LOOK_WHY_SIZE, "the look at the program did not find the collector");
 	ok = found && (!has_attached || json_is_object(json_object_get(found, "collector")));
@@ -289,12 +176,12 @@ static void waiting_put(struct trace_writer *writer, const json_t *groups, pid_t
 
 void run_waiting_begin(pid_t pid)
 {
-	look_begin(&first_look, pid);
+	process_look_begin(&first_look, pid);
 }
 
 void run_waiting_end(void)
 {
-	look_end(&first_look);
+	process_look_end(&first_look);
 }
 
 /* True if a group has a frame that is not known to the collector. */
@@ -331,7 +218,7 @@ void run_waiting_add_facts(struct trace_writer *writer, pid_t pid, bool is_runni
 	struct waiting_frames later = { 0 };
 	bool is_checked = false;
 	char why[LOOK_WHY_SIZE] = "";
-	json_t *found = look_take(&first_look, why);
+	json_t *found = process_look_take(&first_look, why);
 	const json_t *groups = json_object_get(found, "groups");
 
 	if (!found)

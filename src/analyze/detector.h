@@ -56,7 +56,7 @@ unsigned detector_number(const struct detector *d);
 #define FINDING_OF(d, coroutine)                                                      \
 	{                                                                             \
 		.detector = (d), .confidence = CONFIDENCE_SUSPECT, .co = (coroutine), \
-		.place = (coroutine)->place, .spawn = (coroutine)->spawn,             \
+		.place = coro_shown_place(coroutine), .spawn = (coroutine)->spawn,    \
 		.ts = (coroutine)->since_ts,                                          \
 	}
 

@@ -168,6 +168,7 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 			  co->state == TRACE_STATE_RUNNING && co->waker != co->probe_id;
 	co->suspends++;
 	co->place = (uint32_t)place;
+	co->await_place = 0;
 	co->state = TRACE_STATE_SUSPENDED;
 	co->since_ts = ev->ts;
 	co->site = ev->site;
@@ -520,6 +521,24 @@ static struct coro *model_described(struct model *m, const struct sidecar_corout
 	return number < 0 || (size_t)number >= m->nr_coros ? NULL : &m->coros[number];
 }
 
+/*
+ * The program did not say where the coroutine waits, and the collector found it in its memory.  The
+ * waits at co->place stay what this one is compared with.
+ */
+static int learn_await(struct model *m, struct coro *co, const struct sidecar_coroutine *c)
+{
+	int64_t place;
+
+	if (!c->site || co->site || c->state != TRACE_STATE_SUSPENDED ||
+	    co->state != TRACE_STATE_SUSPENDED)
+		return 0;
+	place = tables_place(m, c->site, 0);
+	if (place < 0)
+		return -ENOMEM;
+	co->await_place = (uint32_t)place;
+	return 0;
+}
+
 static int add_coroutine(struct model *m, const struct sidecar_coroutine *c)
 {
 	struct coro *co = model_described(m, c);
@@ -540,6 +559,8 @@ static int add_coroutine(struct model *m, const struct sidecar_coroutine *c)
 		m->spawns[co->spawn].ended++;
 	}
 	if (!co->name && c->name && set_kind(m, co, co->birth_site, c->name, strlen(c->name)) < 0)
+		return -ENOMEM;
+	if (learn_await(m, co, c) < 0)
 		return -ENOMEM;
 	return model_report(m, co, NULL, true);
 }

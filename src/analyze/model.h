@@ -101,6 +101,7 @@ struct coro {
 	uint32_t station, pid;
 	uint32_t site, birth_site;
 	uint32_t place;        /* current or last place of a wait */
+	uint32_t await_place;  /* of a wait without a site: what the collector found; 0: none */
 	uint32_t spawn;        /* kind, index in spawns */
 	uint32_t name;         /* 1 + index in names; 0: none */
 	uint8_t state, reason; /* enum trace_state, trace_reason */
@@ -119,6 +120,12 @@ struct coro {
 	struct misstep double_resume, after_end;
 	struct step steps[MODEL_STEPS];
 };
+
+/* The place that a finding about the coroutine names. */
+static inline uint32_t coro_shown_place(const struct coro *co)
+{
+	return co->await_place ? co->await_place : co->place;
+}
 
 /* A place where coroutines wait: a site, or an address without a site. */
 struct wait_place {

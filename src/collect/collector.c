@@ -90,8 +90,13 @@ struct collector {
 /* A scan finds processes, too: it learns their numbers from the door. */
 static void collector_watch_peers(struct collector *c)
 {
-	for (; c->nr_watched < c->endpoint.nr_peers; c->nr_watched++)
-		signals_watch(&c->signals, (pid_t)c->endpoint.peers[c->nr_watched].pid);
+	for (; c->nr_watched < c->endpoint.nr_peers; c->nr_watched++) {
+		pid_t pid = (pid_t)c->endpoint.peers[c->nr_watched].pid;
+
+		signals_watch(&c->signals, pid);
+		if (c->config->connected)
+			c->config->connected(pid);
+	}
 }
 
 static int serve_endpoint(struct collector *c)
@@ -515,6 +520,7 @@ static int collector_begin(struct collector *c, struct err *err)
 	c->lanes.pids = &c->endpoint.pids;
 	if (lane_record_open(&c->lane_record, &c->record, &c->lanes, &c->clock, err) < 0)
 		return err->code;
+	c->lane_record.await_of = config->await_of;
 	cpu_sampler_open(&c->sampler, &c->lane_record.drain, &c->endpoint, c->record.writer);
 	looks_open(&c->looks, &c->lane_record, &c->endpoint);
 	timebase_open(&c->timebase, ctp_header_ext(c->region.header));

@@ -47,6 +47,13 @@ struct collector_config {
 	void (*stdout_moved)(void);
 	/* The running program has attached, or (@is_idle) has had no event yet. */
 	void (*attached)(pid_t pid, bool is_idle);
+	/* A process has connected. */
+	void (*connected)(pid_t pid);
+	/*
+	 * Where a coroutine waits that has not said it, if that is known otherwise: file, line and
+	 * function are in @site.
+	 */
+	bool (*await_of)(const struct sidecar_coroutine *coroutine, struct trace_site *site);
 	/*
 	 * Called at the end of a run that is written without a flight recorder, when all events
 	 * were read and the region still exists: adds facts to the trace.  @pid: the program.

@@ -193,6 +193,30 @@ static bool life_is_corrupt(const struct lane_record *l, const struct life *life
 	       life->events > t->transitions + t->lost + t->homeless + LIFE_EVENTS_SLACK;
 }
 
+/* A site that the program has not registered, with a number that it cannot have. */
+static uint32_t lane_record_add_site(struct lane_record *l, struct trace_site *site)
+{
+	struct trace_site known;
+
+	if (site_table_find(&l->drain.sites, site->file, site->line, site->function, &known))
+		return known.id;
+	site->id = CTP_MAX_SITES + 1 + l->nr_awaits;
+	if (!site_table_add(&l->drain.sites, site))
+		return 0;
+	l->nr_awaits++;
+	record_site(l->record, site);
+	return site->id;
+}
+
+static void lane_record_tell_await(struct lane_record *l, struct sidecar_coroutine *coroutine)
+{
+	struct trace_site site = { .pid = (uint32_t)coroutine->pid };
+
+	if (coroutine->state == TRACE_STATE_SUSPENDED && !coroutine->site && l->await_of &&
+	    l->await_of(coroutine, &site))
+		coroutine->site = lane_record_add_site(l, &site);
+}
+
 static void lane_record_tell_life(void *ctx, const struct life *life)
 {
 	struct lane_record *l = ctx;
@@ -203,6 +227,7 @@ static void lane_record_tell_life(void *ctx, const struct life *life)
 		return;
 	}
 	life_describe(life, l->clock, &l->drain.sites, &coroutine);
+	lane_record_tell_await(l, &coroutine);
 	l->unreported += life->unreported;
 	if (life->dropped)
 		worst_note(&l->worst, &(struct worst_coroutine){

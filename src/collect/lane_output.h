@@ -27,7 +27,10 @@ struct lane_record {
 	struct frame_owners owners; /* with `run --frames` */
 	struct worst worst;         /* coroutines with the most lost events */
 	struct coro_cpu *cpu;       /* NULL: processor time is not measured */
-	bool discards;              /* events are only counted: a signal ended the drain */
+	/* Where a coroutine waits that has not said it; NULL: not asked (collector.h). */
+	bool (*await_of)(const struct sidecar_coroutine *coroutine, struct trace_site *site);
+	uint32_t nr_awaits;  /* sites that only await_of knew */
+	bool discards;       /* events are only counted: a signal ended the drain */
 	uint64_t unreported; /* ended coroutines whose end event was lost, found in a ctp_life */
 };
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`corotracer why` on programs with the SDK under a collector: what both know is joined."""
+import glob
+import json
 import os
 import shutil
 import signal
@@ -20,11 +22,11 @@ NR = 7
 class Traced:
     """A program under `corotracer run`, which has said that it is ready."""
 
-    def __init__(self, work, program, options=()):
+    def __init__(self, work, program, options=(), more=""):
         self.facts, self.start = {}, time.monotonic()
         self.trace = os.path.join(work, os.path.basename(program) + ".jsonl")
         self.run = subprocess.Popen([common.TOOL, "run", *options, "-o", self.trace, "--", "sh", "-c",
-                                     'echo pid $$; exec "$0" %d' % NR, program], stdout=subprocess.PIPE, text=True)
+                                     'echo pid $$; exec "$0" %d %s' % (NR, more), program], stdout=subprocess.PIPE, text=True)
         for line in self.run.stdout:
             words = line.split()
             if words == ["ready"]:
@@ -127,15 +129,82 @@ def test_c(work):
         common.fail("C: the trace is empty")
 
 
+def described(trace):
+    """The last site, as file and line, of each coroutine that had not ended, by name; None: it has no site."""
+    with open(trace + ".meta", encoding="utf-8") as f:
+        items = [json.loads(line) for line in f if line.startswith('{"type":"')]
+    sites = {i["id"]: (os.path.basename(i["file"]), i["line"]) for i in items if i["type"] == "site"}
+    return {i["name"]: sites.get(i.get("site")) for i in items if i["type"] == "coroutine"}
+
+
+def looks_of(pid):
+    """Processes that the collector has started to look at the program."""
+    found = set()
+    for children in glob.glob("/proc/%d/task/*/children" % pid):
+        try:
+            with open(children, encoding="ascii") as f:
+                numbers = f.read().split()
+            for number in numbers:
+                with open("/proc/%s/cmdline" % number, "rb") as f:
+                    if f.read().startswith(b"corotracer\0why\0"):
+                        found.add(number)
+        except OSError:
+            continue  # a thread or a look that has ended meanwhile
+    return found
+
+
+def wait_until(done, what):
+    limit = time.monotonic() + 300
+    while not done():
+        if time.monotonic() > limit:
+            common.fail("--awaits: %s: not within 300 s" % what)
+            return
+        time.sleep(0.01)
+
+
+def wait_looked(pid):
+    """Until a look has ended that began after this call."""
+    before, seen = looks_of(pid), set()
+
+    def is_over():
+        now = looks_of(pid)
+        seen.update(now - before)
+        return seen - now
+
+    wait_until(is_over, "a look")
+
+
+def test_awaits(work, program):
+    """`run --awaits`: the trace has the line of the .await of a future that does not say it."""
+    lines = {name: marker(os.path.join("traced_tokio", "src", "main.rs"), name) for name in ("quiet", "client", "first", "second")}
+    file = os.path.join(work, "move")
+    with Traced(work, program, ("--awaits",), file) as traced:
+        wait_looked(traced.run.pid)
+        with open(file, "w", encoding="ascii"):
+            pass
+        wait_until(lambda: os.path.exists(file + ".done"), "the mover goes on")
+    found = described(traced.trace)
+    check("--awaits", "place of quiet", found["quiet"], lines["quiet"])
+    check("--awaits", "place of client 0", found["client 0"], lines["client"])
+    # The wait at the end began after the look; unless another look came in time, its place is unknown.
+    check("--awaits", "place of mover is known or not", found["mover"] in (None, lines["second"]), True)
+    report = json.loads(subprocess.run([common.TOOL, "report", "--json", traced.trace], capture_output=True, text=True, check=True).stdout)
+    places = [(os.path.basename(f["place"]["file"]), f["place"]["line"]) for f in report["findings"] if f.get("place")]
+    check("--awaits", "quiet in the report's places", lines["quiet"] in places, True)
+    with Traced(work, program, (), file):  # the file exists: the mover does not wait for it
+        pass
+    check("without --awaits", "place of quiet", described(traced.trace)["quiet"], None)
+
+
 def test_rust(work):
-    """Needs Tokio built with its types: minutes."""
-    if not common.FULL or not shutil.which("cargo"):
+    if not shutil.which("cargo"):
         return
     sdk = os.path.abspath(os.path.join(TREE, "sdk", "rust"))
     target = programs.build_crate("traced", os.path.join(common.HERE, "traced_tokio"),
                                   lambda text: text.replace('"@SDK@"', '"%s"' % sdk))
     if not target:
         return
+    test_awaits(work, os.path.join(target, "corotracer-traced-tokio"))
     with Traced(work, os.path.join(target, "corotracer-traced-tokio")) as traced:
         found = common.why("-p", str(traced.pid))
         check_collector("Rust", found, traced, NR, NR)
