@@ -10,6 +10,7 @@ import { bigTrace, corpusTrace, freshOut, HOSTILE, hostileTrace, OUT, pageOf, re
 import { openMeasured, panAndZoom } from "./measure.mjs";
 import { pathToFileURL } from "node:url";
 
+const FULL = process.env.COROTRACER_FULL === "1";
 let browser;
 let finish;
 let redis;
@@ -537,8 +538,9 @@ test("without workers all is there just the same", async () => {
 	await context.close();
 });
 
-test("a million events: the first view, and panning (figures, not judged here)", async () => {
-	const big = pageOf("big", bigTrace(1_000_000, 20_000));
+// The times are figures, not judged here; bench/web.sh measures them.
+test("very many events and coroutines: the first view, panning, selection and search", async () => {
+	const big = pageOf("big", bigTrace(FULL ? 1_000_000 : 100_000, 20_000));
 	const o = await openMeasured(browser, big.html);
 	console.log(`first view ${o.firstMs.toFixed(0)} ms, all ${o.allMs.toFixed(0)} ms, longest task ${o.longest.toFixed(0)} ms`);
 	assert.equal(digits(await fact(o.page, "transitions")), big.report.totals.transitions);
@@ -561,12 +563,14 @@ test("a million events: the first view, and panning (figures, not judged here)",
 	await o.close();
 });
 
-test("screenshots of every view, light and dark", async () => {
-	for (const colorScheme of ["light", "dark"]) {
+// Other tests open the light ones.
+test("every view in the dark; with COROTRACER_FULL=1 screenshots of all", async () => {
+	for (const colorScheme of FULL ? ["light", "dark"] : ["dark"]) {
 		await on(redis.html, "", async (page) => {
 			for (const [name, hash] of Object.entries(VIEWS)) {
 				await page.evaluate((h) => (location.hash = h), hash || "#view=overview");
 				await painted(page);
+				if (!FULL) continue;
 				await page.waitForTimeout(300); // slices are loading; not checked
 				await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });
 			}

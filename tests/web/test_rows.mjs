@@ -7,7 +7,7 @@ import { csv, openFile, painted, withBrowser } from "./browser.mjs";
 import { bigTrace, freshOut, OUT, pageOf, readTrace, redisTrace } from "./fixtures.mjs";
 import { openMeasured, panAndZoom } from "./measure.mjs";
 
-const COROUTINES = Number(process.env.ROWS_COROUTINES ?? 20_000);
+const COROUTINES = Number(process.env.ROWS_COROUTINES ?? (process.env.COROTRACER_FULL === "1" ? 20_000 : 8_000));
 let browser;
 let finish;
 let redis;
