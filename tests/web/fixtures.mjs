@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // fixtures.mjs - real traces for the page: made by running real programs under the tool.
 import { execFileSync, spawn } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -150,22 +150,20 @@ export async function tokioPage(mode) {
 	return watched(file(""), [mode], (pid) => lookAt((end) => file(`-${mode}${end}`), pid, []));
 }
 
-// What cargo builds is kept, and shared with tests/inspect; the program is copied, since another test may build it again.
+// Built as, and once with, the same program of tests/inspect/test_why_tokio_tasks.py; copied, since that test may build it again.
+const BUILD_TASKS = `
+import shutil, sys
+import programs
+where = shutil.which("cargo") and programs.build_crate("tasks-own", sys.argv[1], RUSTFLAGS="", CARGO_PROFILE_DEV_DEBUG="2", CARGO_PROFILE_DEV_OPT_LEVEL="0")
+print("built:" + where if where else "")`;
+
 function buildTokio(out) {
-	const crate = join(OUT, "crate");
-	const target = join(process.env.TOKIO_TARGET ?? OUT, "target-own");
-	const env = { ...process.env, CARGO_TARGET_DIR: target, RUSTFLAGS: "", CARGO_PROFILE_DEV_DEBUG: "2", CARGO_PROFILE_DEV_OPT_LEVEL: "0" };
-	cpSync(join(ROOT, "tests/inspect/tokio_tasks"), crate, { recursive: true, filter: (name) => !/\/(target|Cargo\.lock)$/.test(name) });
-	for (const network of [["--offline"], []]) {
-		try {
-			execFileSync("cargo", ["build", "--quiet", ...network], { cwd: crate, env, stdio: ["ignore", "ignore", "pipe"], timeout: 600_000 });
-			copyFileSync(join(target, "debug/corotracer-inspected-tasks"), out);
-			return true;
-		} catch (e) {
-			if (e.code === "ENOENT") return false;
-		}
-	}
-	return false;
+	const inspect = join(ROOT, "tests/inspect");
+	const said = execFileSync("python3", ["-c", BUILD_TASKS, join(inspect, "tokio_tasks")],
+		{ env: { TEST_PROGRAMS: OUT, ...process.env, PYTHONPATH: inspect }, encoding: "utf8", timeout: 900_000 });
+	const where = /^built:(.*)$/m.exec(said)?.[1];
+	if (where) copyFileSync(join(where, "corotracer-inspected-tasks"), out);
+	return where !== undefined;
 }
 
 // The page of `why --sample --html`, and what --json printed of the same looks.
