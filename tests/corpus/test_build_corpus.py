@@ -11,8 +11,7 @@ from rust import *  # noqa: E402,F403
 @test
 def programs_of_the_corpus(dir):
     need_cargo()
-    root = stage("corpus", ["sdk/rust", "tests/corpus/rust"])
-    out = fetched("build", "--release", "--bins", "-p", "corotracer-corpus", root=root, timeout=1500)
+    out = fetched("build", "--release", "--bins", "-p", "corotracer-corpus", root=everything(), timeout=1500)
     assert "warning" not in out, out
 
 

@@ -18,8 +18,8 @@ from harness import *  # noqa: E402,F403
 
 BUILD = os.environ.get("RUST_BUILD", os.path.join(TREE, "build", "rust"))
 PLAIN = ["sdk/rust", "tests/rust"]
-ALL = [*PLAIN, "tests/rust/tokio", "examples/rust"]
-CORPUS = ["sdk/rust", "tests/corpus/rust"]
+# In one workspace, so that Tokio is compiled once: the features that the corpus uses include those of the others.
+ALL = [*PLAIN, "tests/rust/tokio", "examples/rust", "tests/corpus/rust"]
 WHOLE = [*PLAIN, "sdk/rust/tokio", "tests/rust/whole_program"]
 OLDEST = (1, 63)
 WORKSPACE = """[workspace]
@@ -30,7 +30,7 @@ resolver = "2"
 debug = 1
 """
 # Programs that mostly sleep need no optimized code of their own: it takes two thirds of their build.
-PROFILES = {"corpus": """
+PROFILES = {"all": """
 [profile.release.package.corotracer-corpus]
 opt-level = 0
 """}
@@ -108,10 +108,6 @@ def everything():
 
 def whole():
     return stage("whole", WHOLE)
-
-
-def corpus():
-    return stage("corpus", CORPUS)
 
 
 def program(name):
