@@ -224,7 +224,13 @@ static const char *compiler_option_value(const char *name, int argc, char **argv
 	return !argv[*i][length] && *i + 1 < argc ? argv[++*i] : NULL;
 }
 
-/* Returns the index of the first argument of the compiler. */
+/* True if @word is an option of this command that has a value. */
+static bool compiler_wants_value(const char *word)
+{
+	return !strcmp(word, "--compiler") || !strcmp(word, "--only");
+}
+
+/* Returns the index of the first argument of the compiler, or of an option without its value. */
 static int compiler_parse_options(struct compiler_run *r, int argc, char **argv,
 				  const char **chosen)
 {
@@ -257,7 +263,10 @@ static int compiler_start(const struct command *cmd, bool cxx, int argc, char **
 	r->cmd = cmd;
 	r->cxx = cxx;
 	i = compiler_parse_options(r, argc, argv, &chosen);
-	if (argc == i || !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+	if (i < argc && compiler_wants_value(argv[i])) {
+		message_print(cmd->name, "no value after '%s'", argv[i]);
+		fprintf(stderr, "hint: see 'corotracer help %s'\n", cmd->name);
+	} else if (argc == i || !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 		command_help_print(cmd);
 		rc = argc == i ? EXIT_USAGE : EXIT_OK;
 	} else if (!find_compiler(r, chosen) || !find_library(r)) {

@@ -150,6 +150,10 @@ def options_take_both_forms(dir):
     assert shown[2] != shown[0], "--only has no effect on the command, so nothing was tested"
     contains(subprocess.run([TOOL, "mem", "cc", "--compiler", "no-such-cc", "-c", "one.c"], cwd=dir, text=True, capture_output=True, env=CLEAN).stderr,
              "cannot find the compiler 'no-such-cc'")
+    for command, words in (("cc", ["--compiler"]), ("c++", ["--compiler=gcc", "--show", "--only"])):
+        r = subprocess.run([TOOL, "mem", command, *words], cwd=dir, text=True, capture_output=True, env=CLEAN)
+        equal((r.returncode, r.stdout), (2, ""), f"status and output of {words}")
+        contains(r.stderr, f"no value after '{words[-1]}'\nhint: see 'corotracer help mem {command}'")
 
 
 LOOP = "float a[1024], b[1024];\nint main(void) { for (int i = 0; i < 1024; i++) a[i] += b[i]; return 0; }\n"
