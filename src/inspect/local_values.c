@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "base/u64map.h"
 #include "inspect/frame_stillness.h"
 #include "process/page_residency.h"
@@ -46,7 +47,7 @@ struct local_values {
 static const char locals_ran[] = "its memory changed while it was read: it ran";
 static const char locals_memory[] = "its memory cannot be read";
 
-struct local_values *local_values_new(struct inspection *in, bool show_values)
+static struct local_values *local_values_open(struct inspection *in, bool show_values)
 {
 	struct local_values *v = calloc(1, sizeof(*v));
 
@@ -64,6 +65,15 @@ struct local_values *local_values_new(struct inspection *in, bool show_values)
 		local_values_free(v);
 		return NULL;
 	}
+	return v;
+}
+
+struct local_values *local_values_new(struct inspection *in, bool show_values)
+{
+	int before = memory_shortage_watch();
+	struct local_values *v = local_values_open(in, show_values);
+
+	memory_shortage_check(before);
 	return v;
 }
 
@@ -140,8 +150,10 @@ static struct locals_level *locals_more(struct local_values *v)
 		size_t room = v->room_levels ? v->room_levels * 2 : 8, i;
 		struct locals_level *more = reallocarray(v->levels, room, sizeof(*more));
 
-		if (!more)
+		if (!more) {
+			memory_shortage_note();
 			return NULL;
+		}
 		for (i = v->room_levels; i < room; i++)
 			more[i] = (struct locals_level){ 0 };
 		v->levels = more;
@@ -174,8 +186,10 @@ static const struct variable_list *locals_list(struct local_values *v, uint32_t 
 	if (!coro_types_source(v->in->types, type, &source))
 		return NULL;
 	more = reallocarray(v->all, v->nr_lists + 1, sizeof(struct variable_list *));
-	if (!more)
+	if (!more) {
+		memory_shortage_note();
 		return NULL;
+	}
 	v->all = more;
 	list = variable_list_read(coro_types_get(v->in->types, type), &source, index);
 	if (!list)
@@ -338,6 +352,8 @@ static void locals_add_level(void *arg, Dwarf_Die *variant, uint64_t addr)
 	struct local_bytes all = { .data = data, .size = size };
 	Dwarf_Die die, type;
 
+	if (size && size <= LOCALS_FRAME_MAX && !data)
+		memory_shortage_note();
 	if (!level || !data || !locals_memory_read(v, addr, data, size)) {
 		if (level && size)
 			level->problem = locals_memory;

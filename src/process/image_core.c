@@ -29,7 +29,10 @@ static ssize_t core_read_descriptor(const void *arg, uint64_t at, void *buf, siz
 {
 	ssize_t got = io_pread(*(const int *)arg, buf, size, (off_t)at);
 
-	return got < 0 ? -errno : got;
+	if (got >= 0)
+		return got;
+	memory_shortage_note();
+	return -errno;
 }
 
 static void core_find_file(const struct process_image *image, const struct image_range *range,
@@ -80,8 +83,10 @@ static void core_open_file(const struct process_image *image, const struct image
 		return;
 	}
 	file->fd = open(module->open_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (file->fd < 0)
+	if (file->fd < 0) {
+		memory_shortage_check(0);
 		return;
+	}
 	if (elf_headers_read(file->headers, &source, 0, image->machine) &&
 	    elf_file_build_id(file->headers, &source, id) && !strcmp(id, module->build_id))
 		return;

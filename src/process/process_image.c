@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory_shortage.h"
 #include "process/image_backend.h"
 #include "process/registers_bpf.h"
 
@@ -117,6 +118,8 @@ bool image_file_opens(const char *path)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0)
 		close(fd);
+	else
+		memory_shortage_check(errno);
 	return fd >= 0;
 }
 

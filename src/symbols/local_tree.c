@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
+
 size_t local_tree_add(struct local_tree *tree, const struct local_node *node)
 {
 	if (tree->nr == LOCAL_NODES_MAX) {
@@ -16,6 +18,7 @@ size_t local_tree_add(struct local_tree *tree, const struct local_node *node)
 		struct local_node *more = reallocarray(tree->nodes, room, sizeof(*more));
 
 		if (!more) {
+			memory_shortage_note();
 			tree->is_full = true;
 			return SIZE_MAX;
 		}
@@ -41,14 +44,17 @@ const char *local_tree_keep(struct local_tree *tree, const char *text, size_t si
 		char **more = reallocarray(tree->texts, room, sizeof(*more));
 
 		if (!more) {
+			memory_shortage_note();
 			free(copy);
 			return "";
 		}
 		tree->texts = more;
 		tree->room_texts = room;
 	}
-	if (!copy)
+	if (!copy) {
+		memory_shortage_note();
 		return "";
+	}
 	memcpy(copy, text, size);
 	copy[size] = 0;
 	tree->texts[tree->nr_texts++] = copy;

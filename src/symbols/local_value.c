@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "symbols/member_path.h"
 #include "symbols/rust_dies.h"
 #include "symbols/type_name.h"
@@ -207,6 +208,8 @@ static void value_add_target(struct local_reader *r, struct local_node *node, Dw
 	uint8_t *copy = size && size <= LOCAL_OBJECT_MAX ? malloc(size) : NULL;
 	size_t number = r->tree->nr;
 
+	if (size && size <= LOCAL_OBJECT_MAX && !copy)
+		memory_shortage_note();
 	if (copy && r->read(r->arg, addr, copy, size)) {
 		target.data = copy;
 		local_value_add_at(r, node->name, to, &target, depth + 1);

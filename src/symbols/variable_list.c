@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "symbols/member_path.h"
 #include "symbols/type_name.h"
 #include "symbols/variable_scope.h"
@@ -44,8 +45,10 @@ static int list_add(struct variable_list *list, const struct frame_variable *v)
 		size_t room = list->room ? list->room * 2 : 16;
 		struct frame_variable *more = reallocarray(list->variables, room, sizeof(*more));
 
-		if (!more)
+		if (!more) {
+			memory_shortage_note();
 			return -ENOMEM;
+		}
 		list->variables = more;
 		list->room = room;
 	}
@@ -58,12 +61,12 @@ static const char *list_keep_name(struct variable_list *list, const char *name, 
 	char **more = reallocarray(list->names, list->nr_names + 1, sizeof(*more));
 	char *copy;
 
-	if (!more)
-		return NULL;
-	list->names = more;
-	copy = strndup(name, len);
+	copy = more ? strndup(name, len) : NULL;
+	list->names = more ? more : list->names;
 	if (copy)
 		list->names[list->nr_names++] = copy;
+	else
+		memory_shortage_note();
 	return copy;
 }
 
@@ -454,7 +457,10 @@ struct variable_list *variable_list_read(const struct coro_type *type,
 		.source = source,
 		.store.index = index,
 	};
+	int before = memory_shortage_watch();
 
+	if (!r.list)
+		memory_shortage_note();
 	if (r.list && variable_list_fill(&r, index) < 0) {
 		variable_list_free(r.list);
 		r.list = NULL;
@@ -462,6 +468,7 @@ struct variable_list *variable_list_read(const struct coro_type *type,
 	variable_scope_release(&r.scope);
 	variable_scope_release(&r.resumed);
 	variable_scope_release(&r.started);
+	memory_shortage_check(before);
 	return r.list;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* variable_scope.c - the variables of a function with their blocks. */
+#include "base/memory_shortage.h"
 #include "symbols/variable_scope.h"
 
 #include <dwarf.h>
@@ -38,8 +39,10 @@ static int scope_add_block(struct variable_scope *scope, uint32_t parent, Dwarf_
 		size_t room = scope->room_blocks ? scope->room_blocks * 2 : 16;
 		struct scope_block *more = reallocarray(scope->blocks, room, sizeof(*more));
 
-		if (!more)
+		if (!more) {
+			memory_shortage_note();
 			return -ENOMEM;
+		}
 		scope->blocks = more;
 		scope->room_blocks = room;
 	}
@@ -60,8 +63,10 @@ static int scope_add_variable(struct variable_scope *scope, uint32_t block, Dwar
 		size_t room = scope->room ? scope->room * 2 : 32;
 		struct scope_variable *more = reallocarray(scope->variables, room, sizeof(*more));
 
-		if (!more)
+		if (!more) {
+			memory_shortage_note();
 			return -ENOMEM;
+		}
 		scope->variables = more;
 		scope->room = room;
 	}
