@@ -251,6 +251,17 @@ def place_of(offset):
     return f"{out[0]} {out[1]}"
 
 
+def explore_all(dir, *commands):
+    wrong = []
+    for name, *args in commands:
+        if not is_wanted(name):
+            continue
+        options = args.pop() if isinstance(args[-1], dict) else {}
+        wrong += Command(dir, name, *args, **options).explore()
+    if wrong:
+        raise AssertionError(f"{len(wrong)} faults:\n" + "\n".join(wrong[:200]))
+
+
 def says_loss(err, wanted_err):
     """The run says something that the run without faults does not."""
     return err != wanted_err and any(word in err for word in ("cannot", "error", "lost", "not ", "incomplete", "warning", "failed"))

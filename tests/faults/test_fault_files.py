@@ -19,17 +19,6 @@ def make_copy(dir, kind, trace):
     return path
 
 
-def explore_all(dir, *commands):
-    wrong = []
-    for name, *args in commands:
-        if not is_wanted(name):
-            continue
-        options = args.pop() if isinstance(args[-1], dict) else {}
-        wrong += Command(dir, name, *args, **options).explore()
-    if wrong:
-        raise AssertionError(f"{len(wrong)} faults:\n" + "\n".join(wrong[:200]))
-
-
 def reads_back(dir, name):
     """For traces with a number of their own in each run: what they say to a reader.  Compact ones may lack their index."""
     def look(result):
