@@ -228,6 +228,7 @@ def commands_and_options_that_are_not_there_are_told(dir):
     refused(["run", "--quiet=1", "true"], 2, "no value is allowed for")
     refused(["collect", "word"], 2, "unexpected argument")
     refused(["help", "frobnicate"], 2, "unknown command")
+    refused(["help", "mem", "frobnicate"], 2, "unknown command 'mem frobnicate'", "corotracer help mem")
 
 
 @test

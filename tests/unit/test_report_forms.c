@@ -153,6 +153,41 @@ static void forms_for_people_show_all_of_it(void)
 	analysis_free(b.a);
 }
 
+/* Who created it, and its last steps with their places. */
+static void the_example_tells_its_parent_and_its_steps(void)
+{
+	static const char *const parts[] = { "  for example coroutine 2 'reader 1':\n",
+					     "    child of coroutine 1 'server'\n",
+					     "resume",
+					     "suspend",
+					     "read er.c:40 read_request",
+					     NULL };
+	struct bed b;
+	char *text;
+
+	bed_make(&b, 0);
+	b.report.columns = 1000;
+	b.report.all = true;
+	text = form_of(&b, report_text);
+	has_all(text, parts);
+	free(text);
+	analysis_free(b.a);
+}
+
+static void names_cannot_break_junit(void)
+{
+	struct bed b;
+	char *text;
+
+	bed_make(&b, 0);
+	finding_say(&b.a->findings.groups[0].finding, "%s", "<a> & \"b\"\x1b");
+	text = form_of(&b, report_junit);
+	CHECK(strstr(text, "&#60;a&#62; &#38; &#34;b&#34;"));
+	CHECK(!strstr(text, "<a>") && !strchr(text, '\x1b'));
+	free(text);
+	analysis_free(b.a);
+}
+
 static void names_are_a_sentence_in_markdown(void)
 {
 	struct bed b;
@@ -300,6 +335,8 @@ static void a_fingerprint_survives_edits_that_move_lines(void)
 int main(void)
 {
 	RUN(forms_for_people_show_all_of_it);
+	RUN(the_example_tells_its_parent_and_its_steps);
+	RUN(names_cannot_break_junit);
 	RUN(names_are_a_sentence_in_markdown);
 	RUN(a_deadline_is_a_time_before_or_after_the_end);
 	RUN(json_has_evidence_hint_and_coroutines);
