@@ -125,12 +125,12 @@ class Relevance:
         return sorted(self.compiled.get(path, ())) if path.endswith((".c", ".cpp")) else []
 
     def read_test_sources(self):
-        """{name of a test's source: what it includes}"""
-        out = {}
-        for path in pathlib.Path(self.root, "tests").rglob("*.c*"):
-            if path.suffix in (".c", ".cpp"):
-                out[path.name] = set(re.findall(r'#include ["<]([^">]+)[">]', path.read_text(encoding="utf-8")))
-        return out
+        """{name of a test's source: what it includes, directly or through a header of the tests}"""
+        include = re.compile(r'#include ["<]([^">]+)[">]')
+        files = [p for p in pathlib.Path(self.root, "tests").rglob("*") if p.suffix in (".c", ".cpp", ".h", ".hpp")]
+        direct = {p.name: set(include.findall(p.read_text(encoding="utf-8"))) for p in files}
+        return {p.name: direct[p.name].union(*(direct.get(os.path.basename(h), ()) for h in direct[p.name]))
+                for p in files if p.suffix in (".c", ".cpp")}
 
     def cost(self, test):
         """Seconds; where ctest has not measured it, a guess."""
