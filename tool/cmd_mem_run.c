@@ -77,6 +77,8 @@ static const struct opt options[] = {
 	{ 0, "packers", "N", "threads that pack, 1 to 9 (default: by processors)",
 	  OPT_NUMBER(struct mem_run_options, config.packers, 1, COLLECT_PACKERS_MAX),
 	  .is_rare = true },
+	{ 0, "no-inherit", NULL, "leave no descriptor open in the program, only a path",
+	  OPT_FLAG(struct mem_run_options, config.no_inherit), .is_rare = true },
 	{ 0, "json", "[=FILE]", "print the summary as one JSON object",
 	  OPT_FLAG(struct mem_run_options, json) },
 	{ 'q', "quiet", NULL, "print a summary only if something is missing",

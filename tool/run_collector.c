@@ -354,6 +354,7 @@ int session_run(struct session *s)
 	s->config.stdout_moved = s->quiet ? NULL : say_stdout_moved;
 	s->config.attached = s->quiet || s->json ? NULL : say_attached;
 	s->config.draining = s->quiet ? NULL : session_show_drain;
+	s->memory.no_inherit = s->config.no_inherit;
 	if (!run_memory_begin(&s->memory, s->config.output, s->config.argv, s->json, s->quiet)) {
 		session_end_page(s, NULL);
 		run_metrics_end(&s->metrics);

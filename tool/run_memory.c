@@ -123,6 +123,16 @@ static bool run_memory_receive(int fd, char *path, size_t size)
 	return used > 0;
 }
 
+/* Both are for the program, which this process starts. */
+static bool run_memory_pass_on(struct run_memory *m, const char *path)
+{
+	unsetenv(CRW_ENV_FD);
+	if (!m->no_inherit && region_heritage_open(&m->heritage, path) &&
+	    setenv(CRW_ENV_FD, m->heritage.value, 1) == 0)
+		fcntl(m->heritage.fd, F_SETFD, 0);
+	return setenv(CRW_ENV, path, 1) == 0;
+}
+
 static bool run_memory_fork(struct run_memory *m, const char *output, char *const *argv, bool json,
 			    bool quiet)
 {
@@ -130,6 +140,7 @@ static bool run_memory_fork(struct run_memory *m, const char *output, char *cons
 	char path[PATH_MAX];
 	bool ok;
 
+	m->heritage.fd = -1;
 	if (pipe2(region, O_CLOEXEC) < 0)
 		return false;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) < 0) {
@@ -148,7 +159,7 @@ static bool run_memory_fork(struct run_memory *m, const char *output, char *cons
 	close(region[1]);
 	close(end[0]);
 	ok = m->collector > 0 && run_memory_receive(region[0], path, sizeof(path)) &&
-	     setenv(CRW_ENV, path, 1) == 0;
+	     run_memory_pass_on(m, path);
 	close(region[0]);
 	m->end_fd = end[1];
 	if (!ok)
@@ -235,6 +246,8 @@ int run_memory_end(struct run_memory *m, int status)
 	} while (got < 0 && errno == EINTR);
 	m->collector = 0;
 	unsetenv(CRW_ENV);
+	unsetenv(CRW_ENV_FD);
+	region_heritage_close(&m->heritage);
 	if (got > 0 && WIFEXITED(ended) && WEXITSTATUS(ended) == EXIT_OK)
 		return status;
 	if (got > 0 && WIFSIGNALED(ended))

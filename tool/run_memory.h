@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "memory/collect/region_heritage.h"
 #include "trace/trace_writer.h"
 
 /* What follows the name of the trace in the default name of the memory trace. */
@@ -21,8 +22,10 @@ struct run_memory {
 	bool wanted;
 	const char *output; /* NULL: the name of the trace and RUN_MEMORY_ENDING */
 	const char *trace;  /* of coroutines */
-	pid_t collector;    /* 0: none */
-	int end_fd;         /* a byte ends it: it sends the names of its files, and waits for EOF */
+	bool no_inherit;    /* the program gets no descriptor, only a path */
+	struct region_heritage heritage;
+	pid_t collector; /* 0: none */
+	int end_fd;      /* a byte ends it: it sends the names of its files, and waits for EOF */
 };
 
 /*

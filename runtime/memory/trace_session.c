@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "control_thread.h"
+#include "inherited_region.h"
 #include "inprocess_writer.h"
 #include "corotracer/cacheray.h"
 #include "sys.h"
@@ -89,7 +90,7 @@ static bool trace_session_refuse(const char *path, const char *why)
 static bool trace_session_join(const char *path)
 {
 	struct crt_session *s = &crt_session;
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	int fd = crt_region_open(path, getenv(CRW_ENV_FD));
 	struct stat st;
 	const char *wrong;
 	void *memory;

@@ -72,6 +72,13 @@
 #define CRW_VERSION 1u
 #define CRW_ENV     "CACHERAY_REGION" /* path of the region, set by the collector */
 
+/*
+ * An inherited descriptor of the region, "FD:DEVICE:INODE:PATH" with numbers in hexadecimal.  It is
+ * not used if PATH differs from CRW_ENV.
+ */
+#define CRW_ENV_FD  "CACHERAY_FD"
+#define CRW_HIGH_FD 512 /* some programs rely on low numbers */
+
 #define CRW_UNIT    16u
 
 /* Units of a chunk. */

@@ -19,6 +19,7 @@
 #include "base/monotonic.h"
 #include "process/launch.h"
 #include "process/signals.h"
+#include "memory/collect/region_heritage.h"
 #include "memory/collect/shared_region.h"
 #include "memory/collect/traced_processes.h"
 #include "memory/format/mem_writer.h"
@@ -205,13 +206,17 @@ static int collect_launch(struct collect *c, struct err *err)
 {
 	const struct collect_config *config = c->config;
 	char *options = config->burst ? collect_options(config) : NULL;
+	struct region_heritage heritage = { .fd = -1 };
+	bool is_heir = !config->no_inherit && region_heritage_open(&heritage, c->shm.path);
 	struct launch_env env[] = { { CRW_ENV, c->shm.path, 0 },
+				    { CRW_ENV_FD, heritage.value, is_heir ? heritage.fd : 0 },
 				    { options ? "CACHERAY_OPTIONS" : NULL, options, 0 },
 				    { NULL, NULL, 0 } };
 	int rc = config->burst && !options
 			 ? err_set(err, -ENOMEM, "no memory for the options")
 			 : launch_start(&c->launch, config->argv, env, &c->signals, false, err);
 
+	region_heritage_close(&heritage);
 	free(options);
 	return rc;
 }

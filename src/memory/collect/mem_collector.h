@@ -29,6 +29,7 @@ struct collect_config {
 	bool raw;          /* write the raw Cacheray format instead of a container */
 	bool drop;         /* on a full buffer: lose accesses (counted); else the thread waits */
 	bool stacks;       /* record function entries and exits */
+	bool no_inherit;   /* leave no descriptor open in the program, only a path */
 	bool no_heap;      /* do not record blocks of the heap */
 	const char *burst; /* ON/PERIOD, as in CACHERAY_OPTIONS; NULL: all the time */
 	int level;         /* zstd level; 0: no compression */
