@@ -214,7 +214,7 @@ static void open_collector(struct collector *c, uint32_t slots)
 
 static void wait_attached(struct collector *c)
 {
-	time_t until = time(NULL) + 60;
+	time_t until = time(NULL) + 300;
 
 	while (!collector_attached(c)) {
 		sched_yield();
@@ -407,7 +407,7 @@ static void may_be_detached_at_any_moment(void)
 	collector_offer(&c);
 	for (round = 0; round < ROUNDS; round++) {
 		struct received got = { 0 };
-		time_t until = time(NULL) + 60;
+		time_t until = time(NULL) + 300;
 		int way = round % 3;
 
 		wait_attached(&c);
@@ -466,7 +466,7 @@ static void resizes_while_threads_save(void)
 	attach_quietly(&c, 64);
 	start_workers(0);
 	for (round = 0; round < RESIZES; round++) {
-		time_t until = time(NULL) + 60;
+		time_t until = time(NULL) + 300;
 		unsigned char *old = c.data;
 		int old_id = c.data_id;
 		struct collector now = c;
