@@ -16,13 +16,28 @@
 #define VOTES_ALL    256u  /* of one instruction; then one in VOTES_SAMPLE counts */
 #define VOTES_SAMPLE 16u
 #define VOTES_PCS    4096u /* a power of two */
-#define BULK_BYTES   16u   /* an access of as many is a copy, or of a vector */
+#define VOTER_BITS   14u
+#define VOTES_AHEAD  32u /* accesses whose blocks are fetched together */
+#define BULK_BYTES   16u /* an access of as many is a copy, or of a vector */
 
 /* The blocks of one call stack, of all sizes. */
 struct block_site {
 	uint32_t type; /* that of its groups, the one with most fields; 0: none or several */
 	bool has_several;
 	uint64_t silent, bytes; /* of groups without a type; see vote_list */
+};
+
+/* What is known of the accesses of one instruction that counted. */
+struct block_voter {
+	uint64_t pc;
+	uint32_t group;     /* of its last vote; 0: none */
+	uint32_t vote;      /* in the list of that group: 1 + index */
+	uint8_t bytes;      /* of the accesses that the rest is for; 0: of none yet */
+	bool is_write;      /* the same */
+	bool is_tail;       /* in an array at the end of a struct that is not known */
+	uint64_t size;      /* of the accessed type; 0: they are not votes */
+	uint64_t remainder; /* of the offset in the type, divided by its size */
+	const struct access_type *found;
 };
 
 struct block_types {
@@ -41,6 +56,7 @@ struct block_types {
 		uint64_t pc;
 		uint32_t count;
 	} seen[VOTES_PCS];
+	struct block_voter voters[1u << VOTER_BITS];
 };
 
 struct block_types *block_types_new(struct types *types, struct access_types *accesses)
@@ -205,15 +221,21 @@ static void block_hash_vote(struct vote_list *list)
 		*block_vote_place(list, &list->votes[i]) = (uint16_t)(i + 1);
 }
 
+static void block_repeat_vote(struct block_vote *v, uint64_t at)
+{
+	v->count++;
+	v->first = at < v->first ? at : v->first;
+	v->last = at > v->last ? at : v->last;
+}
+
+/* Returns 1 + the index of the vote in the list; 0: it is not kept; -ENOMEM. */
 static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
 {
 	struct block_vote *v = block_find_vote(list, vote), *more;
 
 	if (v) {
-		v->count++;
-		v->first = vote->first < v->first ? vote->first : v->first;
-		v->last = vote->last > v->last ? vote->last : v->last;
-		return 0;
+		block_repeat_vote(v, vote->first);
+		return (int)(v - list->votes) + 1;
 	}
 	if (list->nr == VOTES_KEPT) {
 		list->others++;
@@ -227,7 +249,7 @@ static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
 	}
 	list->votes[list->nr++] = *vote;
 	block_hash_vote(list);
-	return 0;
+	return (int)list->nr;
 }
 
 static void block_release_list(struct vote_list *list)
@@ -250,74 +272,131 @@ static int block_take(struct block_types *b, const struct mem_record *r)
 	return block_group_of(b, &block) < 0 ? -ENOMEM : 0;
 }
 
-/*
- * Where the start of an object of @size bytes is, modulo @size, if @place in the block is accessed
- * as what @found says.  In an array at the end of a struct that is not known: 0.
- */
-static uint64_t block_distance(const struct types *t, const struct access_type *found,
-			       uint64_t place, uint64_t size)
+/* Fill in what the accesses of the instruction like @a are. */
+static void block_know(struct block_types *b, struct block_voter *voter, const struct mem_access *a)
 {
-	const struct type_member *tail = type_tail(types_get(t, found->type));
+	struct access_type *found = access_types_find(b->accesses, a->pc, a->is_write);
+	const struct type_member *tail;
 
-	if (tail && found->offset >= tail->offset)
+	voter->pc = a->pc;
+	voter->bytes = a->size;
+	voter->is_write = a->is_write;
+	voter->found = found;
+	voter->group = 0;
+	voter->size = access_tells_field(b->types, found, a->size)
+			      ? types_get(b->types, found->type)->size
+			      : 0;
+	if (!voter->size)
+		return;
+	tail = type_tail(types_get(b->types, found->type));
+	voter->is_tail = tail && found->offset >= tail->offset;
+	voter->remainder = found->offset % voter->size;
+}
+
+/*
+ * Where the start of the object is, modulo its size, if @place in the block is accessed as the
+ * instruction says.  In an array at the end of a struct that is not known: 0.
+ */
+static uint64_t block_distance(const struct block_voter *voter, uint64_t place)
+{
+	uint64_t distance = place + voter->size - voter->remainder;
+
+	if (voter->is_tail)
 		return 0;
-	return (place + size - found->offset % size) % size;
+	distance -= distance >= voter->size ? voter->size : 0;
+	return distance < voter->size ? distance : distance % voter->size;
+}
+
+/* The instruction votes on the group: that @at in the block is what it accesses. */
+static int block_count_vote(struct block_types *b, struct block_voter *voter, uint32_t group,
+			    uint64_t at)
+{
+	struct vote_list *list = &b->lists[group - 1];
+	struct block_vote vote = { .type = voter->found->type,
+				   .is_record = voter->found->is_record,
+				   .offset = voter->found->offset,
+				   .distance = block_distance(voter, at),
+				   .first = at,
+				   .last = at,
+				   .size = voter->bytes,
+				   .count = 1 };
+	int ret;
+
+	if (voter->group == group && block_same_vote(&list->votes[voter->vote - 1], &vote)) {
+		block_repeat_vote(&list->votes[voter->vote - 1], at);
+		return 0;
+	}
+	ret = block_add_vote(list, &vote);
+	voter->group = ret > 0 ? group : 0;
+	voter->vote = ret > 0 ? (uint32_t)ret : 0;
+	return ret < 0 ? ret : 0;
 }
 
 /* The vote of an access that counts. */
-static int block_vote_of(struct block_types *b, uint64_t address, uint64_t pc, uint32_t bytes,
-			 bool is_write)
+static int block_vote_of(struct block_types *b, const struct mem_access *a)
 {
-	struct access_type *found;
+	struct block_voter *voter =
+		&b->voters[a->pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - VOTER_BITS)];
 	struct heap_block block;
-	struct block_vote vote;
-	uint64_t size, at;
 	int64_t group;
 
-	if (!heap_blocks_find(&b->live, address, pc, &block))
+	if (!heap_blocks_find(&b->live, a->address, a->pc, &block))
 		return 0;
-	found = access_types_find(b->accesses, pc, is_write);
+	if (voter->pc != a->pc || !voter->bytes || voter->bytes != a->size ||
+	    voter->is_write != a->is_write)
+		block_know(b, voter, a);
 	group = block_group_of(b, &block);
 	if (group <= 0)
 		return (int)group;
-	size = access_tells_field(b->types, found, bytes) ? types_get(b->types, found->type)->size
-							  : 0;
-	if (!size) {
+	if (!voter->size) {
 		b->lists[group - 1].silent++;
-		b->lists[group - 1].bytes += bytes == 1 || bytes >= BULK_BYTES;
+		b->lists[group - 1].bytes += a->size == 1 || a->size >= BULK_BYTES;
 		return 0;
 	}
-	at = address - block.start;
-	vote = (struct block_vote){ .type = found->type,
-				    .is_record = found->is_record,
-				    .offset = found->offset,
-				    .distance = block_distance(b->types, found, at, size),
-				    .first = at,
-				    .last = at,
-				    .size = bytes,
-				    .count = 1 };
-	return block_add_vote(&b->lists[group - 1], &vote);
+	return block_count_vote(b, voter, (uint32_t)group, a->address - block.start);
 }
 
 int block_types_vote(struct block_types *b, const struct mem_record *r)
 {
+	const struct mem_access access = { .address = r->address,
+					   .pc = r->pc,
+					   .size = r->size,
+					   .is_write = r->kind == MEM_WRITE };
+
 	if (!mem_is_access(r))
 		return block_take(b, r);
-	if (!block_is_sampled(b, r->pc))
-		return 0;
-	return block_vote_of(b, r->address, r->pc, r->size, r->kind == MEM_WRITE);
+	return block_is_sampled(b, r->pc) ? block_vote_of(b, &access) : 0;
+}
+
+static int block_vote_all(struct block_types *b, const struct mem_access *const *chosen, size_t nr)
+{
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		heap_blocks_fetch_block(&b->live, chosen[i]->address);
+	for (i = 0; ret == 0 && i < nr; i++)
+		ret = block_vote_of(b, chosen[i]);
+	return ret;
 }
 
 int block_types_vote_run(struct block_types *b, const struct mem_access *access, size_t nr)
 {
-	const struct mem_access *a = access, *end = access + nr;
+	const struct mem_access *a = access, *end = access + nr, *chosen[VOTES_AHEAD];
+	size_t nr_chosen = 0;
 	int ret = 0;
 
 	for (; ret == 0 && a < end; a++) {
-		if (block_is_sampled(b, a->pc))
-			ret = block_vote_of(b, a->address, a->pc, a->size, a->is_write);
+		if (!block_is_sampled(b, a->pc))
+			continue;
+		chosen[nr_chosen++] = a;
+		heap_blocks_fetch_place(&b->live, a->address);
+		if (nr_chosen == VOTES_AHEAD) {
+			ret = block_vote_all(b, chosen, nr_chosen);
+			nr_chosen = 0;
+		}
 	}
-	return ret;
+	return ret == 0 ? block_vote_all(b, chosen, nr_chosen) : ret;
 }
 
 /* ---- sites ------------------------------------------------------------------- */

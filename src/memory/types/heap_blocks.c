@@ -122,15 +122,31 @@ int heap_blocks_follow(struct heap_blocks *h, const struct mem_record *r)
 	return ret;
 }
 
+static bool heap_blocks_contains(const struct annotation *a, uint64_t address)
+{
+	return a && address >= a->start && address < a->end;
+}
+
+/* The block at @address; NULL: none. */
+static const struct annotation *heap_blocks_at(const struct heap_blocks *h, uint64_t address)
+{
+	const struct annotation *a = h->near ? *heap_blocks_near(h, address) : NULL;
+
+	return heap_blocks_contains(a, address) ? a : regions_find(&h->live, address);
+}
+
 void heap_blocks_changes(const struct heap_blocks *h, const struct mem_record *r, uint64_t *start,
 			 uint64_t *end)
 {
-	const struct annotation *met = regions_find(&h->live, r->address);
+	const struct annotation *met;
 	bool is_new = r->kind == MEM_ALLOC;
 
 	*start = *end = r->address;
 	if (is_new && r->value)
 		*end = r->address + r->value < r->address ? UINT64_MAX : r->address + r->value;
+	if (r->address >= h->end) /* the heap grows */
+		return;
+	met = heap_blocks_at(h, r->address);
 	if (met && (is_new || met->start == r->address)) {
 		*start = met->start;
 		*end = met->end > *end ? met->end : *end;
@@ -140,9 +156,16 @@ void heap_blocks_changes(const struct heap_blocks *h, const struct mem_record *r
 		*end = met->end;
 }
 
-static bool heap_blocks_contains(const struct annotation *a, uint64_t address)
+void heap_blocks_fetch_place(const struct heap_blocks *h, uint64_t address)
 {
-	return a && address >= a->start && address < a->end;
+	if (h->near)
+		__builtin_prefetch(heap_blocks_near(h, address));
+}
+
+void heap_blocks_fetch_block(const struct heap_blocks *h, uint64_t address)
+{
+	if (h->near)
+		__builtin_prefetch(*heap_blocks_near(h, address));
 }
 
 /*

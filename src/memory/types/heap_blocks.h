@@ -53,6 +53,13 @@ int heap_blocks_record(struct heap_blocks *h, const struct mem_record *r);
 /* The same for a block that its site does not count. */
 int heap_blocks_follow(struct heap_blocks *h, const struct mem_record *r);
 
+/*
+ * Fetch into the processor's cache what heap_blocks_find() will read: a while before it where the
+ * block is found, then the block.
+ */
+void heap_blocks_fetch_place(const struct heap_blocks *h, uint64_t address);
+void heap_blocks_fetch_block(const struct heap_blocks *h, uint64_t address);
+
 /* The block at @address, accessed by the code at @pc (a hint).  False: none is known. */
 bool heap_blocks_find(struct heap_blocks *h, uint64_t address, uint64_t pc, struct heap_block *out);
 
