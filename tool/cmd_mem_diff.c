@@ -9,6 +9,7 @@
 #include "mem.h"
 #include "mem_diff.h"
 #include "mem_machine.h"
+#include "mem_watch.h"
 #include "memory/calls/call_watch.h"
 
 struct mem_diff_options {
@@ -71,68 +72,49 @@ static const struct opt options[] = {
 /* ---- reading ---------------------------------------------------------------------- */
 
 struct mem_diff_watch {
-	struct blame *blame;
-	const struct mem_facts *facts;
+	struct mem_watch misses; /* the first: it is the context of mem_watch.h */
 	struct call_watch calls;
 };
 
 static int mem_diff_each(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct mem_diff_watch *w = context;
-	int rc;
+	int rc = mem_watch_each(&w->misses, r, out);
 
-	if (blame_modules(w->blame, w->facts) < 0)
-		return -ENOMEM;
-	rc = out ? blame_access(w->blame, r, out) : blame_record(w->blame, r);
 	return rc < 0 ? rc : call_watch_each(&w->calls, r, out);
-}
-
-static void mem_diff_alike(void *context, const struct mem_record *r, uint64_t *start,
-			   uint64_t *end)
-{
-	const struct mem_diff_watch *w = context;
-
-	blame_alike(w->blame, r, start, end);
-}
-
-static bool mem_diff_changes(void *context, const struct mem_record *r, uint64_t *start,
-			     uint64_t *end)
-{
-	const struct mem_diff_watch *w = context;
-
-	return blame_changes_range(w->blame, r, start, end);
 }
 
 static int diff_simulate(const struct mem_diff_options *q, struct mem_diff_side *side,
 			 struct mem_reader *reader, struct sim *sim, struct err *err)
 {
-	struct mem_diff_watch w = { .blame = blame_new(&q->machine.config, err),
-				    .facts = mem_reader_facts(reader) };
+	struct mem_diff_watch w = { .misses.blame = blame_new(&q->machine.config, err),
+				    .misses.facts = mem_reader_facts(reader) };
 	const struct call_profile *profile = NULL;
 	const char *problem;
 	unsigned i;
-	int rc = w.blame ? blame_learn(w.blame, side->trace, err) : err->code;
+	int rc = w.misses.blame ? blame_learn(w.misses.blame, side->trace, err) : err->code;
 
 	side->replay.each = mem_diff_each;
 	side->replay.context = &w;
+	side->replay.fetch = mem_watch_fetch;
 	side->replay.sums = true;
-	side->replay.alike = mem_diff_alike;
-	side->replay.changes = mem_diff_changes;
+	side->replay.alike = mem_watch_alike_passed;
+	side->replay.changes = mem_watch_changes;
 	if (!rc)
-		rc = call_watch_begin(&w.calls, &q->machine.config, w.facts, err);
+		rc = call_watch_begin(&w.calls, &q->machine.config, w.misses.facts, err);
 	if (!rc)
 		rc = replay_run(&side->replay, sim, reader, err);
 	if (!rc)
 		profile = call_watch_profile(&w.calls, err);
 	if (!rc && !profile)
 		rc = err->code;
-	if (!rc && miss_rows_make(&side->rows, w.blame, profile) < 0)
+	if (!rc && miss_rows_make(&side->rows, w.misses.blame, profile) < 0)
 		rc = err_set(err, -ENOMEM, "no memory for the misses of '%s'", side->trace);
-	for (i = 0; !rc && (problem = blame_problem(w.blame, i)); i++)
+	for (i = 0; !rc && (problem = blame_problem(w.misses.blame, i)); i++)
 		message_print("mem diff", "%s", problem);
 	side->replay.context = NULL;
 	call_watch_end(&w.calls);
-	blame_free(w.blame);
+	blame_free(w.misses.blame);
 	return rc;
 }
 

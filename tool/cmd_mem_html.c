@@ -13,6 +13,7 @@
 #include "mem_machine.h"
 #include "mem_sim.h"
 #include "mem_type_files.h"
+#include "mem_watch.h"
 #include "memory/calls/call_watch.h"
 #include "page/page.h"
 #include "base/io.h"
@@ -50,36 +51,16 @@ static const struct opt options[] = {
 /* ---- the simulation ------------------------------------------------------- */
 
 struct mem_html_watch {
-	struct blame *blame;
-	const struct mem_facts *facts;
+	struct mem_watch misses; /* the first: it is the context of mem_watch.h */
 	struct call_watch calls;
 };
 
 static int mem_html_each(void *context, const struct mem_record *r, const struct sim_outcome *out)
 {
 	struct mem_html_watch *w = context;
-	int rc;
+	int rc = mem_watch_each(&w->misses, r, out);
 
-	if (blame_modules(w->blame, w->facts) < 0)
-		return -ENOMEM;
-	rc = out ? blame_access(w->blame, r, out) : blame_record(w->blame, r);
 	return rc < 0 ? rc : call_watch_each(&w->calls, r, out);
-}
-
-static void mem_html_alike(void *context, const struct mem_record *r, uint64_t *start,
-			   uint64_t *end)
-{
-	const struct mem_html_watch *w = context;
-
-	blame_alike(w->blame, r, start, end);
-}
-
-static bool mem_html_changes(void *context, const struct mem_record *r, uint64_t *start,
-			     uint64_t *end)
-{
-	const struct mem_html_watch *w = context;
-
-	return blame_changes_range(w->blame, r, start, end);
 }
 
 /* ---- the file ------------------------------------------------------------ */
@@ -116,27 +97,28 @@ static int mem_html_write(const struct mem_sim_result *result, const char *path,
 
 static int mem_html_make(const struct mem_html_options *q, struct mem_reader *r, struct err *err)
 {
-	struct mem_html_watch w = { .facts = mem_reader_facts(r) };
+	struct mem_html_watch w = { .misses.facts = mem_reader_facts(r) };
 	struct replay replay = { .each = mem_html_each,
 				 .context = &w,
+				 .fetch = mem_watch_fetch,
 				 .sums = true,
-				 .alike = mem_html_alike,
-				 .changes = mem_html_changes };
+				 .alike = mem_watch_alike_passed,
+				 .changes = mem_watch_changes };
 	struct mem_sim_result result = { .machine = q->machine.words,
 					 .path = q->trace,
 					 .page_title = q->title,
 					 .sim = sim_new(&q->machine.config, err),
 					 .replay = &replay,
-					 .facts = w.facts,
+					 .facts = w.misses.facts,
 					 .top = q->top,
 					 .has_sources = !q->no_source };
-	int rc = call_watch_begin(&w.calls, &q->machine.config, w.facts, err);
+	int rc = call_watch_begin(&w.calls, &q->machine.config, w.misses.facts, err);
 
 	if (!rc) {
-		result.blame = w.blame = blame_new(&q->machine.config, err);
-		rc = w.blame ? blame_add_files(w.blame, &q->files, err) : err->code;
+		result.blame = w.misses.blame = blame_new(&q->machine.config, err);
+		rc = w.misses.blame ? blame_add_files(w.misses.blame, &q->files, err) : err->code;
 		if (!rc)
-			rc = blame_learn(w.blame, q->trace, err);
+			rc = blame_learn(w.misses.blame, q->trace, err);
 	}
 	if (!rc)
 		rc = result.sim ? replay_run(&replay, result.sim, r, err) : err->code;
@@ -150,7 +132,7 @@ static int mem_html_make(const struct mem_html_options *q, struct mem_reader *r,
 		err_set(err, rc, "no memory for the page");
 	replay_release(&replay);
 	call_watch_end(&w.calls);
-	blame_free(w.blame);
+	blame_free(w.misses.blame);
 	sim_free(result.sim);
 	return rc;
 }

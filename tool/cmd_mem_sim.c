@@ -10,6 +10,7 @@
 #include "mem_machine.h"
 #include "mem_sim.h"
 #include "mem_type_files.h"
+#include "mem_watch.h"
 
 #define PLACES_MAX 1024
 
@@ -17,8 +18,7 @@ struct mem_sim_options {
 	struct mem_machine machine;
 	struct sim_config extra; /* from the command line: TLBs, pages, classes */
 	bool wants_blame;
-	struct blame *blame;
-	const struct mem_facts *facts;
+	struct mem_watch watch;
 	struct type_files files;
 	struct mem_select select;
 	struct replay replay;
@@ -182,36 +182,10 @@ static void print_result(const struct mem_sim_options *q, const struct mem_sim_r
 {
 	if (q->form != MEM_CSV)
 		mem_sim_print(result, json_file_stream(stdout), q->form == MEM_JSON);
-	else if (q->blame)
+	else if (q->watch.blame)
 		mem_sim_blame_csv(result);
 	else
 		mem_sim_csv(result);
-}
-
-/* Called for each record, to attribute misses to types and lines. */
-static int blame_each(void *context, const struct mem_record *r, const struct sim_outcome *out)
-{
-	struct mem_sim_options *q = context;
-
-	if (blame_modules(q->blame, q->facts) < 0)
-		return -ENOMEM;
-	return out ? blame_access(q->blame, r, out) : blame_record(q->blame, r);
-}
-
-static void blame_each_alike(void *context, const struct mem_record *r, uint64_t *start,
-			     uint64_t *end)
-{
-	const struct mem_sim_options *q = context;
-
-	blame_alike(q->blame, r, start, end);
-}
-
-static bool blame_each_changes(void *context, const struct mem_record *r, uint64_t *start,
-			       uint64_t *end)
-{
-	const struct mem_sim_options *q = context;
-
-	return blame_changes_range(q->blame, r, start, end);
 }
 
 static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reader *r,
@@ -219,7 +193,7 @@ static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reade
 {
 	struct mem_sim_result result = { .path = path,
 					 .machine = q->machine.words,
-					 .blame = q->blame,
+					 .blame = q->watch.blame,
 					 .sim = s,
 					 .replay = &q->replay,
 					 .facts = mem_reader_facts(r),
@@ -232,12 +206,15 @@ static int sim_replay(struct mem_sim_options *q, struct sim *s, struct mem_reade
 				   ? &q->select
 				   : NULL;
 	q->replay.places = q->places;
-	q->facts = result.facts;
-	q->replay.each = q->blame ? blame_each : NULL;
+	q->watch.facts = result.facts;
+	if (q->watch.blame) {
+		q->replay.each = mem_watch_each;
+		q->replay.fetch = mem_watch_fetch;
+		q->replay.alike = mem_watch_alike;
+		q->replay.changes = mem_watch_changes;
+	}
 	q->replay.sums = true;
-	q->replay.alike = q->blame ? blame_each_alike : NULL;
-	q->replay.changes = q->blame ? blame_each_changes : NULL;
-	q->replay.context = q;
+	q->replay.context = &q->watch;
 	if (replay_run(&q->replay, s, r, &err) < 0) {
 		message_error("mem sim", &err);
 		return EXIT_FAILED;
@@ -263,17 +240,17 @@ static int sim_trace(struct mem_sim_options *q, const char *path)
 		return EXIT_FAILED;
 	s = sim_new(&q->machine.config, &err);
 	if (s && q->wants_blame)
-		q->blame = blame_new(&q->machine.config, &err);
-	if (q->blame && (blame_add_files(q->blame, &q->files, &err) < 0 ||
-			 blame_learn(q->blame, path, &err) < 0)) {
-		blame_free(q->blame);
-		q->blame = NULL;
+		q->watch.blame = blame_new(&q->machine.config, &err);
+	if (q->watch.blame && (blame_add_files(q->watch.blame, &q->files, &err) < 0 ||
+			       blame_learn(q->watch.blame, path, &err) < 0)) {
+		blame_free(q->watch.blame);
+		q->watch.blame = NULL;
 	}
-	if (s && (q->blame || !q->wants_blame))
+	if (s && (q->watch.blame || !q->wants_blame))
 		status = sim_replay(q, s, r, path);
 	else
 		message_error("mem sim", &err);
-	blame_free(q->blame);
+	blame_free(q->watch.blame);
 	sim_free(s);
 	replay_release(&q->replay);
 	mem_select_release(&q->select);

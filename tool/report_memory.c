@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "cmd.h"
+#include "mem_watch.h"
 #include "memory/sim/replay.h"
 #include "memory/stat/coroutine_slices.h"
 #include "run_memory.h"
@@ -48,8 +49,8 @@ int report_memory_add(struct report_memory *m, const struct trace_item *item)
 /* ---- reading ---------------------------------------------------------------------- */
 
 struct report_memory_watch {
+	struct mem_watch misses; /* the first: it is the context of mem_watch.h */
 	struct report_memory *memory;
-	const struct mem_facts *facts;
 };
 
 /* True if the filter of the report has the record: everything is simulated, not all is judged. */
@@ -87,27 +88,20 @@ static int report_memory_each(void *context, const struct mem_record *r,
 {
 	struct report_memory_watch *w = context;
 
-	if (blame_modules(w->memory->blame, w->facts) < 0)
+	if (blame_modules(w->misses.blame, w->misses.facts) < 0)
 		return -ENOMEM;
 	if (!out)
 		return report_memory_record(w->memory, r);
-	return report_memory_is_judged(w->memory, r) ? blame_access(w->memory->blame, r, out) : 0;
+	return report_memory_is_judged(w->memory, r) ? blame_access(w->misses.blame, r, out) : 0;
 }
 
-static void report_memory_alike(void *context, const struct mem_record *r, uint64_t *start,
-				uint64_t *end)
+static struct replay_tally *report_memory_alike(void *context, const struct mem_record *r,
+						uint64_t *start, uint64_t *end)
 {
-	const struct report_memory_watch *w = context;
+	struct report_memory_watch *w = context;
 
-	blame_alike(w->memory->blame, r, start, end);
-}
-
-static bool report_memory_changes(void *context, const struct mem_record *r, uint64_t *start,
-				  uint64_t *end)
-{
-	const struct report_memory_watch *w = context;
-
-	return blame_changes_range(w->memory->blame, r, start, end);
+	return report_memory_is_judged(w->memory, r) ? mem_watch_alike(&w->misses, r, start, end)
+						     : NULL;
 }
 
 /* The trace says which file it is: another one of that name is refused. */
@@ -161,19 +155,21 @@ static int report_memory_check_run(const struct report_memory *m, const struct m
 
 static int report_memory_simulate(struct report_memory *m, struct mem_reader *r, struct err *err)
 {
-	struct report_memory_watch w = { .memory = m, .facts = mem_reader_facts(r) };
+	struct report_memory_watch w = { .misses.facts = mem_reader_facts(r), .memory = m };
 	/* A time filter needs the time of each access. */
 	struct replay replay = { .each = report_memory_each,
 				 .context = &w,
+				 .fetch = mem_watch_fetch,
 				 .sums = !m->filter.has_from && !m->filter.has_to,
 				 .alike = report_memory_alike,
-				 .changes = report_memory_changes };
+				 .changes = mem_watch_changes };
 	int rc;
 
 	m->sim = sim_new(&m->machine.config, err);
 	m->blame = m->sim ? blame_new(&m->machine.config, err) : NULL;
 	if (!m->blame)
 		return err->code;
+	w.misses.blame = m->blame;
 	rc = blame_learn(m->blame, m->path, err);
 	if (rc == 0)
 		rc = replay_run(&replay, m->sim, r, err);

@@ -146,9 +146,10 @@ static int memo_pass(void *context, const struct mem_record *r, const struct sim
 	return blame_access(context, r, out);
 }
 
-static void memo_alike(void *context, const struct mem_record *r, uint64_t *start, uint64_t *end)
+static struct replay_tally *memo_alike(void *context, const struct mem_record *r, uint64_t *start,
+				       uint64_t *end)
 {
-	blame_alike(context, r, start, end);
+	return blame_alike(context, r, start, end);
 }
 
 /* As replay.c does with an access. */

@@ -383,6 +383,7 @@ static int blame_search(struct blame *b, const struct mem_record *r, const struc
 	if (nr < 0)
 		return -ENOMEM;
 	b->has_last_place = nr == 1;
+	b->last_tally = NULL;
 	for (i = 0; i < nr; i++)
 		list[i].missed = false;
 	if (out->level[0].misses && nr)
@@ -413,11 +414,22 @@ int blame_access(struct blame *b, const struct mem_record *r, const struct sim_o
 	return blame_memos_count(b, r, out) ? 0 : blame_search(b, r, out);
 }
 
+void blame_fetch(const struct blame *b, uint64_t address, int step)
+{
+	const struct heap_blocks *blocks = mem_places_blocks(b->places);
+
+	if (step == 0)
+		heap_blocks_fetch_place(blocks, address);
+	else
+		heap_blocks_fetch_block(blocks, address);
+}
+
 /*
  * In a block without fields all accesses of one instruction count alike.  Types by code depend on
  * the address, and fields on the offset.
  */
-void blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *start, uint64_t *end)
+struct replay_tally *blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *start,
+				 uint64_t *end)
 {
 	const struct address_owner *place = &b->last_place;
 	const struct owner *owner = mem_places_owner(b->places, place->owner);
@@ -425,9 +437,10 @@ void blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *st
 	if (!b->has_last_place || owner->kind == OWNER_RECORD || !mem_places_is_plain(b->places) ||
 	    (owner->kind != OWNER_SITE && place->typed != TYPED_BY_VOTE) ||
 	    r->address < place->start || r->size > place->end - r->address)
-		return;
+		return b->last_tally;
 	*start = place->start;
 	*end = place->end - r->size + 1;
+	return b->last_tally;
 }
 
 /* Without annotations, a record of the heap concerns its block and those that it overlaps. */

@@ -27,6 +27,7 @@
 #define MEMORY_BLAME_BLAME_H
 
 #include "memory/format/mem_facts.h"
+#include "memory/sim/replay_sums.h"
 #include "memory/sim/sim.h"
 #include "memory/types/address_owner.h"
 #include "memory/types/type_files.h"
@@ -119,8 +120,15 @@ int blame_follow(struct blame *b, const struct mem_record *r);
 /* Count an access and its outcome in the simulator.  0 or -ENOMEM. */
 int blame_access(struct blame *b, const struct mem_record *r, const struct sim_outcome *out);
 
-/* For replay_sums.h: the addresses for which accesses count as @r does, the last one. */
-void blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *start, uint64_t *end);
+/* For replay.h: fetch what blame_access() will read into the processor's cache. */
+void blame_fetch(const struct blame *b, uint64_t address, int step);
+
+/*
+ * For replay_sums.h: the addresses for which accesses count as @r does, the last one, and their
+ * tally; NULL: there is none.
+ */
+struct replay_tally *blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *start,
+				 uint64_t *end);
 
 /*
  * For replay_sums.h: the addresses for which accesses count differently after @r, which is not an

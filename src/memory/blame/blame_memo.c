@@ -7,8 +7,11 @@
 
 #include "memory/blame/blame_state.h"
 
-#define MEMO_BITS  12u
-#define MEMO_COUNT (1u << MEMO_BITS)
+#define CODE_BITS  12u
+#define CODE_MEMOS (1u << CODE_BITS)
+#define PLACE_BITS 15u
+#define PLACE_SETS (1u << (PLACE_BITS - 1)) /* of two memos */
+#define MEMO_COUNT (CODE_MEMOS + 2 * PLACE_SETS)
 #define PAGE_BITS  12u
 #define PAGE_MARKS 4096u /* a power of two */
 
@@ -21,26 +24,27 @@ enum memo_kind {
 
 struct blame_memo {
 	uint64_t pc;
-	uint64_t key; /* memo_key() */
-	enum memo_kind kind;
-	bool is_widened;     /* blame_alike() may have all of the block */
-	bool has_block;      /* the address is in a block of `site` */
-	uint32_t site;       /* of the block */
+	uint64_t key;        /* memo_key() */
 	uint64_t size;       /* of the block */
-	uint64_t address;    /* MEMO_ADDRESS */
 	uint64_t first, end; /* of the elements, from the start of the block */
 	uint64_t stride;     /* from element to element; 0: there is only one */
 	uint64_t offset;     /* from the start of the element */
+	uint32_t site;       /* of the block */
+	uint8_t kind;        /* enum memo_kind */
+	bool is_widened;     /* blame_alike() may have all of the block */
+	bool has_block;      /* the address is in a block of `site` */
+	uint64_t address;    /* MEMO_ADDRESS */
+	struct replay_tally hits;
+	struct blame_counts counts; /* not in the tables yet */
 	struct address_owner place;
 	struct blame_found to;
-	struct blame_counts counts; /* not in the tables yet */
 };
 
 struct blame_memos {
-	struct blame_memo by_pc[MEMO_COUNT];
-	struct blame_memo by_place[MEMO_COUNT]; /* if another place has the one by pc */
-	struct blame_memo *used[2 * MEMO_COUNT];
-	uint32_t nr_used;
+	struct blame_memo by_pc[CODE_MEMOS];
+	struct blame_memo by_place[PLACE_SETS][2]; /* if another place has the one by pc */
+	struct blame_memo *used[MEMO_COUNT];
+	uint32_t nr_used, turn;
 	bool is_loose;             /* there are memos by address in blocks */
 	bool has_pages;            /* any of `pages` is set */
 	uint8_t pages[PAGE_MARKS]; /* 1: there may be a memo by address */
@@ -56,11 +60,17 @@ static uint64_t memo_key(const struct mem_record *r)
 	return (uint64_t)r->thread << 32 | (uint32_t)r->size << 8 | r->kind;
 }
 
-static uint32_t memo_hash(uint64_t a, uint64_t b)
+static struct blame_memo *memo_of_code(struct blame_memos *all, uint64_t pc)
 {
-	uint64_t hash = (a ^ b * UINT64_C(0xbf58476d1ce4e5b9)) * UINT64_C(0x9e3779b97f4a7c15);
+	return &all->by_pc[pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CODE_BITS)];
+}
 
-	return (uint32_t)(hash >> (64 - MEMO_BITS));
+/* The two memos that may be for code and a place. */
+static struct blame_memo *memos_of_place(struct blame_memos *all, uint64_t pc, uint64_t place)
+{
+	uint64_t hash = (pc ^ place * UINT64_C(0xbf58476d1ce4e5b9)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return all->by_place[hash >> (64 - PLACE_BITS + 1)];
 }
 
 /* The block of an access: `end` is 0 if there is none, or annotations are in force. */
@@ -100,23 +110,31 @@ static bool memo_is_of(const struct blame_memo *m, const struct mem_record *r, u
 	return m->kind && m->pc == r->pc && m->key == key && memo_has_place(m, r, block);
 }
 
+/* One of two memos. */
+static struct blame_memo *memo_choose(struct blame_memo *m, const struct mem_record *r,
+				      uint64_t key, const struct heap_block *block)
+{
+	if (memo_is_of(m, r, key, block))
+		return m;
+	return memo_is_of(m + 1, r, key, block) ? m + 1 : NULL;
+}
+
 /* The memo for an access; NULL: none. */
 static struct blame_memo *memo_find(struct blame_memos *all, const struct mem_record *r,
 				    const struct heap_block *block)
 {
 	uint64_t key = memo_key(r);
-	struct blame_memo *m = &all->by_pc[memo_hash(r->pc, 0)];
+	struct blame_memo *m = memo_of_code(all, r->pc);
 
 	if (memo_is_of(m, r, key, block))
 		return m;
-	m = &all->by_place[memo_hash(
-		r->pc, block->end ? memo_place(block, r->address - block->start) : r->address)];
-	if (memo_is_of(m, r, key, block))
-		return m;
 	if (!block->end)
-		return NULL;
-	m = &all->by_place[memo_hash(r->pc, memo_place(block, 0))];
-	return memo_is_of(m, r, key, block) ? m : NULL;
+		return memo_choose(memos_of_place(all, r->pc, r->address), r, key, block);
+	m = memo_choose(memos_of_place(all, r->pc, memo_place(block, 0)), r, key, block);
+	if (m)
+		return m;
+	return memo_choose(memos_of_place(all, r->pc, memo_place(block, r->address - block->start)),
+			   r, key, block);
 }
 
 /* ---- counts --------------------------------------------------------------------- */
@@ -164,6 +182,7 @@ bool blame_memos_count(struct blame *b, const struct mem_record *r, const struct
 		if (m->to.site->owner == UINT32_MAX)
 			m->to.site->owner = m->to.owner->owner;
 	}
+	b->last_tally = &m->hits;
 	memo_note_place(b, m, &block);
 	return true;
 }
@@ -182,6 +201,9 @@ static void memo_settle(struct blame *b, struct blame_memo *m)
 	};
 	size_t i;
 
+	*((uint8_t)m->key == MEM_WRITE ? &m->counts.writes
+				       : &m->counts.reads) += m->hits.weight_256;
+	m->hits = (struct replay_tally){ .stamp = m->hits.stamp + 1 };
 	for (i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
 		if (to[i])
 			blame_add_counts(to[i], &m->counts);
@@ -241,20 +263,31 @@ static struct blame_memo *memo_slot(struct blame *b, const struct blame_memo *me
 {
 	const struct heap_block block = { 0, memo->size, memo->site };
 	struct blame_memos *all = b->memos;
-	struct blame_memo *m = &all->by_pc[memo_hash(memo->pc, 0)];
+	struct blame_memo *m = memo_of_code(all, memo->pc);
 
-	if (m->kind && m->pc == memo->pc && m->key == memo->key) {
+	if (m->kind) {
 		uint64_t place = memo->kind == MEMO_ADDRESS ? memo->address
 				 : memo->kind == MEMO_BLOCK ? memo_place(&block, 0)
 							    : memo_place(&block, memo->address);
 
-		m = &all->by_place[memo_hash(memo->pc, place)];
+		m = memos_of_place(all, memo->pc, place);
+		m += m->kind && (!m[1].kind || all->turn++ % 2);
 	}
 	if (m->kind)
 		memo_settle(b, m);
 	else
 		all->used[all->nr_used++] = m;
 	return m;
+}
+
+static void memo_store(struct blame *b, const struct blame_memo *memo)
+{
+	struct blame_memo *m = memo_slot(b, memo);
+	uint64_t stamp = m->hits.stamp;
+
+	*m = *memo;
+	m->hits.stamp = stamp;
+	b->last_tally = &m->hits;
 }
 
 static void memo_keep_address(struct blame *b, uint64_t address, struct blame_memo *memo)
@@ -265,7 +298,7 @@ static void memo_keep_address(struct blame *b, uint64_t address, struct blame_me
 	b->memos->pages[(address >> PAGE_BITS) & (PAGE_MARKS - 1)] = 1;
 	b->memos->has_pages = true;
 	b->memos->is_loose |= memo->has_block;
-	*memo_slot(b, memo) = *memo;
+	memo_store(b, memo);
 }
 
 void blame_memos_keep(struct blame *b, const struct mem_record *r, const struct blame_found *found)
@@ -282,7 +315,7 @@ void blame_memos_keep(struct blame *b, const struct mem_record *r, const struct 
 		memo_keep_address(b, r->address, &memo);
 	} else if (memo_is_for_block(b, r, &block, &memo)) {
 		memo.address = r->address - block.start;
-		*memo_slot(b, &memo) = memo;
+		memo_store(b, &memo);
 	}
 }
 

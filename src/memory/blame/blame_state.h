@@ -24,6 +24,7 @@ struct blame {
 	struct blame_site *last_site;
 	struct address_owner last_place; /* of the last access; of its only field */
 	bool has_last_place;             /* false: it has several */
+	struct replay_tally *last_tally; /* for accesses like the last one; NULL: none */
 	struct blame_memos *memos;       /* accesses that are not in the tables yet */
 	struct blame_counts total;
 	struct blame_counts heap[BLAME_NAMINGS];

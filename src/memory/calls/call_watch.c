@@ -46,12 +46,14 @@ int call_watch_each(void *watch, const struct mem_record *r, const struct sim_ou
 	return 0;
 }
 
-void call_watch_alike(void *watch, const struct mem_record *r, uint64_t *start, uint64_t *end)
+struct replay_tally *call_watch_alike(void *watch, const struct mem_record *r, uint64_t *start,
+				      uint64_t *end)
 {
 	(void)watch;
 	(void)r;
 	*start = 0;
 	*end = UINT64_MAX;
+	return NULL;
 }
 
 const struct call_profile *call_watch_profile(struct call_watch *w, struct err *err)

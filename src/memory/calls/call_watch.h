@@ -34,7 +34,8 @@ int call_watch_begin(struct call_watch *w, const struct sim_config *config,
 int call_watch_each(void *watch, const struct mem_record *r, const struct sim_outcome *out);
 
 /* For replay_sums.h: the calls do not tell addresses apart. */
-void call_watch_alike(void *watch, const struct mem_record *r, uint64_t *start, uint64_t *end);
+struct replay_tally *call_watch_alike(void *watch, const struct mem_record *r, uint64_t *start,
+				      uint64_t *end);
 
 /* What was recorded so far; the watch owns it.  NULL: no memory. */
 const struct call_profile *call_watch_profile(struct call_watch *w, struct err *err);

@@ -60,11 +60,12 @@ static int study_blame(void *context, const struct mem_record *r, const struct s
 	return blame_access(w->s->blame, r, out);
 }
 
-static void study_alike(void *context, const struct mem_record *r, uint64_t *start, uint64_t *end)
+static struct replay_tally *study_alike(void *context, const struct mem_record *r, uint64_t *start,
+					uint64_t *end)
 {
 	const struct watching *w = context;
 
-	blame_alike(w->s->blame, r, start, end);
+	return blame_alike(w->s->blame, r, start, end);
 }
 
 /* Accesses that only hit. */

@@ -11,6 +11,7 @@
 #include "memory/sim/replay_sums.h"
 
 #define PROGRESS_STEP (1u << 20) /* accesses between two progress updates */
+#define FETCH_AHEAD   8          /* misses between two steps of fetching */
 
 struct replaying {
 	struct replay *p;
@@ -139,6 +140,16 @@ static int replay_tell_hits(struct replaying *g, struct mem_record *rec,
 	return ret;
 }
 
+/* Fetch memory for the misses after @m. */
+static void replay_fetch(const struct replaying *g, const struct mem_access *access,
+			 const struct sim_missed *m, const struct sim_missed *end)
+{
+	if (end - m > 2 * FETCH_AHEAD)
+		g->p->fetch(g->p->context, access[m[2 * FETCH_AHEAD].index].address, 0);
+	if (end - m > FETCH_AHEAD)
+		g->p->fetch(g->p->context, access[m[FETCH_AHEAD].index].address, 1);
+}
+
 /* Tell about @nr accesses, which were simulated. */
 static int replay_tell(struct replaying *g, struct mem_record *rec, const struct mem_access *access,
 		       size_t nr, size_t nr_missed)
@@ -148,6 +159,8 @@ static int replay_tell(struct replaying *g, struct mem_record *rec, const struct
 	size_t at = 0;
 
 	for (; ret == 0 && m < end; m++) {
+		if (g->p->fetch)
+			replay_fetch(g, access, m, end);
 		ret = replay_tell_hits(g, rec, access + at, m->index - at);
 		replay_fill(rec, &access[m->index]);
 		if (ret == 0)

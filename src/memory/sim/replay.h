@@ -11,6 +11,7 @@
 
 #include "memory/format/mem_reader.h"
 #include "memory/format/record_filter.h"
+#include "memory/sim/replay_sums.h"
 #include "memory/sim/sim.h"
 
 /* A thread, by its id in the trace, and the core to run it on. */
@@ -34,6 +35,11 @@ struct replay {
 	 */
 	int (*hits)(void *context, struct mem_record *rec, const struct mem_access *access,
 		    size_t nr);
+	/*
+	 * If it is not NULL, called twice before @each for an access that missed, with step 0 and
+	 * 1: then the memory that @each will read can be fetched into the processor's cache.
+	 */
+	void (*fetch)(void *context, uint64_t address, int step);
 	void *context;
 	/*
 	 * @each only adds up: it may get one record, with the sum of their weights, for accesses
@@ -42,10 +48,8 @@ struct replay {
 	 * addresses it does not tell apart (replay_sums.h).
 	 */
 	bool sums;
-	void (*alike)(void *context, const struct mem_record *rec, uint64_t *start, uint64_t *end);
-	/* The addresses that a record is about, as in replay_sums.h; NULL: all. */
-	bool (*changes)(void *context, const struct mem_record *rec, uint64_t *start,
-			uint64_t *end);
+	replay_alike_fn alike;
+	replay_changes_fn changes; /* NULL: every record is about all addresses */
 	unsigned threads; /* 2: classify misses in a second thread; 0: if there are processors */
 
 	/* Results. */

@@ -5,31 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUM_BITS     13u
-#define SUMS         (1u << SUM_BITS)
-#define SUM_GRANULE  8u    /* log2 of the bytes whose sums may be in one list */
-#define SUM_LISTS    4096u /* a power of two */
-#define SUM_SIZE_MAX 255u  /* of an access */
+#define SUM_BITS      13u
+#define SUMS          (1u << SUM_BITS)
+#define SUM_GRANULE   8u    /* log2 of the bytes whose sums may be in one list */
+#define SUM_PAGE      12u   /* log2 of the bytes whose sums may be in one place */
+#define SUM_LISTS     4096u /* a power of two */
+#define SUM_SIZE_MAX  255u  /* of an access */
+#define SUM_NOT_ADDED UINT64_MAX
 
-/* Accesses that are passed on together. */
+/* Accesses that are passed on together.  Small: most accesses look at two of them. */
 struct replay_sum {
-	uint64_t pc, start;  /* lowest address */
-	uint64_t room;       /* addresses from there; 0: not used */
-	uint64_t key;        /* replay_sums_key() */
-	uint64_t address;    /* of the first one, which was passed on */
+	uint64_t code;       /* replay_sums_code() */
+	uint64_t start;      /* lowest address */
+	uint32_t room;       /* addresses from there; 0: not used */
+	uint32_t how;        /* replay_sums_how() */
 	uint64_t weight_256; /* not passed on yet */
 };
 
-/* The lists that a sum in use is in. */
-struct replay_link {
+/* The rest of a sum in use. */
+struct replay_begun {
+	uint64_t address; /* of the first access, which was passed on */
+	uint64_t stamp;   /* that @tally had */
+	struct replay_tally *tally;
 	uint32_t next, last; /* in the list of its lowest address: 1 + number; 0: none */
 	uint32_t used;       /* where it is in `used` */
 };
 
 struct replay_sums {
-	/* First one place for each code, then places by code and address. */
-	struct replay_sum sums[2 * SUMS];
-	struct replay_link links[2 * SUMS];
+	/* First one place for each code, then places by code and address, or code and page. */
+	_Alignas(64) struct replay_sum sums[2 * SUMS];
+	struct replay_begun begun[2 * SUMS];
 	uint32_t lists[SUM_LISTS]; /* 1 + number of a sum; 0: empty */
 	uint32_t used[2 * SUMS];
 	uint32_t nr_used;
@@ -42,10 +47,11 @@ struct replay_sums {
 struct replay_sums *replay_sums_new(const struct sim_config *config, replay_each_fn each,
 				    replay_alike_fn alike, void *context)
 {
-	struct replay_sums *p = calloc(1, sizeof(*p));
+	struct replay_sums *p = aligned_alloc(_Alignof(struct replay_sums), sizeof(*p));
 
 	if (!p)
 		return NULL;
+	memset(p, 0, sizeof(*p));
 	p->config = config;
 	p->each = each;
 	p->find_alike = alike;
@@ -53,11 +59,17 @@ struct replay_sums *replay_sums_new(const struct sim_config *config, replay_each
 	return p;
 }
 
-/* What accesses have in common besides code and address. */
-static uint64_t replay_sums_key(uint32_t thread, const struct mem_access *a)
+/* Code and thread in one number; SUM_NOT_ADDED: they do not fit. */
+static inline uint64_t replay_sums_code(uint32_t thread, const struct mem_access *a)
 {
-	return (uint64_t)thread << 32 | (uint32_t)a->size << 24 | (uint32_t)a->is_write << 16 |
-	       (uint32_t)a->tag << 8 | a->attr;
+	return a->pc >> 48 || thread >= UINT16_MAX ? SUM_NOT_ADDED : a->pc | (uint64_t)thread << 48;
+}
+
+/* What accesses have in common besides. */
+static inline uint32_t replay_sums_how(const struct mem_access *a)
+{
+	return (uint32_t)a->size | (uint32_t)a->is_write << 8 | (uint32_t)a->tag << 16 |
+	       (uint32_t)a->attr << 24;
 }
 
 /* Pass @rec on with the outcome of a hit. */
@@ -69,17 +81,23 @@ static int replay_sums_pass(struct replay_sums *p, const struct mem_record *rec)
 	return p->each(p->context, rec, &out);
 }
 
-static int replay_sums_pass_sum(struct replay_sums *p, struct replay_sum *s)
+static int replay_sums_pass_sum(struct replay_sums *p, uint32_t number)
 {
-	struct mem_record rec = { .kind = (uint8_t)(s->key >> 16),
-				  .tag = (uint8_t)(s->key >> 8),
-				  .size = (uint8_t)(s->key >> 24),
-				  .attr = (uint8_t)s->key,
-				  .thread = (uint32_t)(s->key >> 32),
-				  .address = s->address,
-				  .pc = s->pc };
+	const struct replay_begun *begun = &p->begun[number];
+	struct replay_sum *s = &p->sums[number];
+	struct mem_record rec = { .kind = (uint8_t)(s->how >> 8),
+				  .tag = (uint8_t)(s->how >> 16),
+				  .size = (uint8_t)s->how,
+				  .attr = (uint8_t)(s->how >> 24),
+				  .thread = (uint32_t)(s->code >> 48),
+				  .address = begun->address,
+				  .pc = s->code << 16 >> 16 };
 	int ret = 0;
 
+	if (begun->tally && begun->tally->stamp == begun->stamp) {
+		begun->tally->weight_256 += s->weight_256;
+		s->weight_256 = 0;
+	}
 	while (ret == 0 && s->weight_256) {
 		/* A multiple of 256, which every weight of a trace without samples is. */
 		const uint32_t most = UINT32_MAX & ~255u;
@@ -103,6 +121,13 @@ static uint32_t replay_sums_by_address(const struct mem_access *a)
 	return SUMS + (uint32_t)(hash >> (64 - SUM_BITS));
 }
 
+static uint32_t replay_sums_by_page(const struct mem_access *a)
+{
+	uint64_t hash = ((a->address >> SUM_PAGE) + (a->pc << 24)) * UINT64_C(0xbf58476d1ce4e5b9);
+
+	return SUMS + (uint32_t)(hash >> (64 - SUM_BITS));
+}
+
 /* ---- lists of sums ---------------------------------------------------------- */
 
 static uint32_t *replay_sums_list(struct replay_sums *p, uint64_t address)
@@ -116,26 +141,28 @@ static void replay_sums_link(struct replay_sums *p, uint32_t number)
 {
 	uint32_t *list = replay_sums_list(p, p->sums[number].start);
 
-	p->links[number] = (struct replay_link){ .next = *list, .used = p->nr_used };
+	p->begun[number].next = *list;
+	p->begun[number].last = 0;
+	p->begun[number].used = p->nr_used;
 	if (*list)
-		p->links[*list - 1].last = number + 1;
+		p->begun[*list - 1].last = number + 1;
 	*list = number + 1;
 	p->used[p->nr_used++] = number;
 }
 
 static void replay_sums_unlink(struct replay_sums *p, uint32_t number)
 {
-	const struct replay_link *link = &p->links[number];
+	const struct replay_begun *link = &p->begun[number];
 	uint32_t moved = p->used[--p->nr_used];
 
 	if (link->last)
-		p->links[link->last - 1].next = link->next;
+		p->begun[link->last - 1].next = link->next;
 	else
 		*replay_sums_list(p, p->sums[number].start) = link->next;
 	if (link->next)
-		p->links[link->next - 1].last = link->last;
+		p->begun[link->next - 1].last = link->last;
 	p->used[link->used] = moved;
-	p->links[moved].used = link->used;
+	p->begun[moved].used = link->used;
 	p->sums[number].room = 0;
 }
 
@@ -143,16 +170,31 @@ static void replay_sums_unlink(struct replay_sums *p, uint32_t number)
 
 /* One branch instead of three: which part differs cannot be predicted. */
 static inline bool replay_sums_has(const struct replay_sum *s, const struct mem_access *a,
-				   uint64_t key)
+				   uint64_t code, uint32_t how)
 {
-	return (s->pc == a->pc) & (a->address - s->start < s->room) & (s->key == key);
+	return (s->code == code) & (a->address - s->start < s->room) & (s->how == how);
+}
+
+/*
+ * The place of a new sum for @room addresses.  That of the code is for many addresses: then a loop
+ * over all of a large block finds it.
+ */
+static uint32_t replay_sums_place(const struct replay_sums *p, const struct mem_access *a,
+				  uint64_t room)
+{
+	uint32_t code = replay_sums_by_code(a);
+
+	if (room > p->sums[code].room)
+		return code;
+	return room > 1 ? replay_sums_by_page(a) : replay_sums_by_address(a);
 }
 
 /* An access that no sum has: pass it on, and begin its sum. */
 static int replay_sums_begin(struct replay_sums *p, struct mem_record *rec,
-			     const struct mem_access *a, uint64_t key)
+			     const struct mem_access *a, uint64_t code)
 {
 	uint64_t start = a->address, end = a->address + 1;
+	struct replay_tally *tally = NULL;
 	struct replay_sum *s;
 	uint32_t number;
 	int ret;
@@ -165,21 +207,39 @@ static int replay_sums_begin(struct replay_sums *p, struct mem_record *rec,
 	rec->pc = a->pc;
 	ret = replay_sums_pass(p, rec);
 	if (ret == 0 && p->find_alike)
-		p->find_alike(p->context, rec, &start, &end);
-	number = replay_sums_by_code(a);
-	/* Accesses to one address take the place of the code only if it is free. */
-	if (end - start == 1 && p->sums[number].room)
-		number = replay_sums_by_address(a);
+		tally = p->find_alike(p->context, rec, &start, &end);
+	if (ret < 0 || code == SUM_NOT_ADDED)
+		return ret;
+	number = replay_sums_place(p, a, end - start);
 	s = &p->sums[number];
-	if (ret == 0 && s->weight_256)
-		ret = replay_sums_pass_sum(p, s);
+	if (s->weight_256)
+		ret = replay_sums_pass_sum(p, number);
 	if (s->room)
 		replay_sums_unlink(p, number);
-	*s = (struct replay_sum){
-		.pc = a->pc, .start = start, .room = end - start, .key = key, .address = a->address
-	};
+	*s = (struct replay_sum){ .code = code,
+				  .start = start,
+				  .room = end - start < UINT32_MAX ? (uint32_t)(end - start)
+								   : UINT32_MAX,
+				  .how = replay_sums_how(a) };
+	p->begun[number].address = a->address;
+	p->begun[number].stamp = tally ? tally->stamp : 0;
+	p->begun[number].tally = tally;
 	replay_sums_link(p, number);
 	return ret;
+}
+
+/*
+ * The sum of an access, if there is one.  Which of the first two places it has cannot be predicted:
+ * no branch.
+ */
+static inline struct replay_sum *replay_sums_find(struct replay_sums *p, const struct mem_access *a,
+						  uint64_t code, uint32_t how)
+{
+	uint32_t first = replay_sums_by_code(a), second = replay_sums_by_address(a);
+	struct replay_sum *s =
+		&p->sums[replay_sums_has(&p->sums[first], a, code, how) ? first : second];
+
+	return replay_sums_has(s, a, code, how) ? s : &p->sums[replay_sums_by_page(a)];
 }
 
 int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct mem_access *access,
@@ -189,15 +249,14 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 	int ret = 0;
 
 	for (; ret == 0 && a < end; a++) {
-		uint64_t key = replay_sums_key(rec->thread, a);
-		uint32_t code = replay_sums_by_code(a), other = replay_sums_by_address(a);
-		struct replay_sum *s =
-			&p->sums[replay_sums_has(&p->sums[code], a, key) ? code : other];
+		uint64_t code = replay_sums_code(rec->thread, a);
+		uint32_t how = replay_sums_how(a);
+		struct replay_sum *s = replay_sums_find(p, a, code, how);
 
-		if (replay_sums_has(s, a, key))
+		if (replay_sums_has(s, a, code, how))
 			s->weight_256 += rec->weight_256;
 		else
-			ret = replay_sums_begin(p, rec, a, key);
+			ret = replay_sums_begin(p, rec, a, code);
 	}
 	return ret;
 }
@@ -206,7 +265,7 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 
 static int replay_sums_end(struct replay_sums *p, uint32_t number)
 {
-	int ret = replay_sums_pass_sum(p, &p->sums[number]);
+	int ret = replay_sums_pass_sum(p, number);
 
 	p->sums[number].weight_256 = 0;
 	replay_sums_unlink(p, number);
@@ -241,7 +300,7 @@ int replay_sums_flush_range(struct replay_sums *p, uint64_t start, uint64_t end)
 		return replay_sums_flush(p);
 	for (; ret == 0 && granules; granules--, from += UINT64_C(1) << SUM_GRANULE) {
 		for (i = *replay_sums_list(p, from); ret == 0 && i; i = next) {
-			next = p->links[i - 1].next;
+			next = p->begun[i - 1].next;
 			if (replay_sums_is_in(&p->sums[i - 1], start, end))
 				ret = replay_sums_end(p, i - 1);
 		}

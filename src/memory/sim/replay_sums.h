@@ -4,8 +4,9 @@
  *
  * Most accesses of a program hit, and repeat a recent access: same code, same address.  To count
  * them one by one costs several times the simulation.  The first one is passed on at once, so that
- * the order of first accesses stays; repetitions are passed on as one record with the sum of their
- * weights, at the latest before a record that is not an access and concerns their addresses.
+ * the order of first accesses stays; repetitions are added to its *tally*, or passed on as one
+ * record with the sum of their weights, at the latest before a record that is not an access and
+ * concerns their addresses.
  */
 #ifndef MEMORY_SIM_REPLAY_SUMS_H
 #define MEMORY_SIM_REPLAY_SUMS_H
@@ -16,11 +17,21 @@ typedef int (*replay_each_fn)(void *context, const struct mem_record *rec,
 			      const struct sim_outcome *out);
 
 /*
- * Widen the addresses from *@start to *@end, which are those of @rec, to all that count alike:
- * accesses of the same code, thread, kind and size that begin there.  Called after @each.
+ * Where the weights of accesses that only hit are added.  Its memory stays valid; with another
+ * stamp it is for other accesses.
  */
-typedef void (*replay_alike_fn)(void *context, const struct mem_record *rec, uint64_t *start,
-				uint64_t *end);
+struct replay_tally {
+	uint64_t weight_256;
+	uint64_t stamp;
+};
+
+/*
+ * Widen the addresses from *@start to *@end, which are those of @rec, to all that count alike:
+ * accesses of the same code, thread, kind and size that begin there.  Called after @each.  Returns
+ * their tally; NULL: pass their sum to @each.
+ */
+typedef struct replay_tally *(*replay_alike_fn)(void *context, const struct mem_record *rec,
+						uint64_t *start, uint64_t *end);
 
 /*
  * The addresses whose accesses @rec, which is not an access, makes count differently from now on;
