@@ -252,9 +252,25 @@ LRU_INLINE void lru_run_any_level(struct lru_run *x, uint32_t k, const bool note
 		lru_run_level(x, k, 0, notes);
 }
 
+/* Count what memory is asked for. */
+LRU_INLINE void lru_run_memory(struct lru_run *x, uint32_t k)
+{
+	const uint64_t *requests = x->requests[k];
+	uint64_t returned = 0, writes = 0;
+	uint32_t i, nr = x->nr_requests[k];
+
+	for (i = 0; i < nr; i++) {
+		returned += requests[i] / LRU_WRITE_BACK & 1;
+		writes += requests[i] & USE_WRITE;
+	}
+	x->returned[k] = returned;
+	x->lookups[k][SIM_WRITES] = writes;
+	x->lookups[k][SIM_READS] = nr - returned - writes;
+}
+
 static void lru_run_levels(struct lru_run *x)
 {
-	uint32_t k, i;
+	uint32_t k;
 
 	for (k = 1; k < x->nr_levels; k++) {
 		if (x->notes)
@@ -262,12 +278,7 @@ static void lru_run_levels(struct lru_run *x)
 		else
 			lru_run_any_level(x, k, false);
 	}
-	for (i = 0; i < x->nr_requests[k]; i++) {
-		uint64_t request = x->requests[k][i], is_lookup = !(request & LRU_WRITE_BACK);
-
-		x->returned[k] += !is_lookup;
-		x->lookups[k][request & USE_WRITE] += is_lookup;
-	}
+	lru_run_memory(x, k);
 }
 
 /* ---- the first level --------------------------------------------------------- */
