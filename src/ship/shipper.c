@@ -93,8 +93,9 @@ static int shipper_set_labels(struct shipper *s)
 	l->sample = given->sample ? given->sample : 1;
 	l->start_ts = known->start_ts;
 	l->start_realtime = known->start_realtime;
-	s->is_ready = true;
-	return shipper_write_labels(s);
+	/* Nothing is sent before its labels are complete. */
+	s->is_ready = shipper_write_labels(s) == 0;
+	return s->is_ready ? 0 : -ENOMEM;
 }
 
 /* ---- trouble ---------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """test_fault_files.py - commands that read and write files: every failing call ends in an error, or changes nothing."""
+import ship_receiver
 from fault_runs import *
 
 MAKE_TRACE = os.environ.get("MAKE_TRACE", "build/tests/view/make_trace")
@@ -27,6 +28,17 @@ def reads_back(dir, name):
     return {"same": look}
 
 
+def shipped(result):
+    """Also of a run that failed: what has left is whole, with labels."""
+    for name, data in result.files.items():
+        if data.startswith(ship_receiver.MAGIC):
+            try:
+                ship_receiver.Envelope(data)
+            except ValueError as error:
+                raise AssertionError(f"{name} cannot be read: {error}") from None
+    return result.out, len(result.files)
+
+
 @test
 def every_form_of_a_trace_is_read(dir):
     trace = make_trace(dir)
@@ -43,7 +55,7 @@ def commands_on_a_trace(dir):
                 ("diff", "diff", trace, compact),
                 ("merge", "merge", "-q", "-o", "m.jsonl", trace, make_trace(dir, "u"), reads_back(dir, "m.jsonl")),
                 ("query", "query", compact, "select count(*), max(ts) from events"),
-                ("ship", "ship", "-q", "--wait", 1, "--again", "file:x", compact, {"same": lambda result: (result.out, len(result.files))}))
+                ("ship", "ship", "-q", "--wait", 1, "--again", "file:x", compact, {"same": shipped}))
 
 
 @test
