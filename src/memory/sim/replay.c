@@ -4,14 +4,15 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/progress.h"
 #include "memory/sim/replay_sums.h"
 
-#define PROGRESS_STEP (1u << 20) /* accesses between two progress updates */
-#define FETCH_AHEAD   8          /* misses between two steps of fetching */
+#define PROGRESS_STEP (1u << 20)     /* accesses between two progress updates */
+#define FETCH_AHEAD   ((ptrdiff_t)8) /* misses between two steps of fetching */
 
 struct replaying {
 	struct replay *p;
