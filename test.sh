@@ -82,33 +82,6 @@ suite() {
 	again "$@"
 }
 
-# build_ahead: build the presets of later, in the background, with the processor time that tests leave.
-build_ahead() {
-	setsid scripts/build-ahead --idle "$ahead" "${later[@]}" "${lean[@]}" </dev/null &
-	builder=$!
-}
-
-# End the background build; what it has built so far stays.
-end_builder() {
-	local left=100 # a tenth of a second each
-	kill -- "-$builder" 2>/dev/null || return 0
-	while [ $left -gt 0 ] && kill -0 -- "-$builder" 2>/dev/null; do
-		sleep 0.1
-		left=$((left - 1))
-	done
-}
-
-# next PRESET CTEST ARGUMENT...: build the rest of it with all processors, and run its tests.
-next() {
-	if [ ! -e "$ahead/$1" ]; then
-		say "== $1: building"
-		end_builder
-		scripts/build-ahead "$ahead" "$1" "${lean[@]}" || exit 1
-		build_ahead
-	fi
-	[ "$(cat "$ahead/$1")" = skipped ] || again "$@"
-}
-
 # again PRESET CTEST ARGUMENT...: run tests of a build, keep the log for the tally.
 again() {
 	local preset=$1 dir=build log passed=yes
@@ -135,14 +108,10 @@ repeat() {
 }
 
 # The fuzzers under libFuzzer.  Debian's packages are installed above; other systems may lack it.
-can_fuzz() {
-	command -v dpkg-query >/dev/null 2>&1 || has_libfuzzer
-}
-
 fuzz() {
 	local jobs=$(($(nproc) + 1)) # each of them computes for a given time
-	if can_fuzz; then
-		"$@" fuzz
+	if command -v dpkg-query >/dev/null 2>&1 || has_libfuzzer; then
+		suite fuzz
 	else
 		say "skipped: libfuzzer: clang has no libFuzzer here"
 		if [ $full = no ]; then
@@ -152,18 +121,21 @@ fuzz() {
 	fi
 }
 
-# The plain build of an aarch64 machine is one.
-can_cross() {
-	[ "$(uname -m)" != aarch64 ]
-}
-
-# All programs of the cross build, and the tool, run by qemu; without --full only those of the code that
-# differs between processors are built.
-cross_full() {
-	can_cross && prepare_cross || return 0
+# The tests of the cross build, run by qemu; with --full all programs and the tool, else those of the
+# code that differs between processors.
+cross() {
+	if [ "$(uname -m)" = aarch64 ]; then
+		return # the plain build is one
+	fi
+	if ! scripts/aarch64-sysroot build/aarch64-sysroot; then
+		say "skipped: aarch64: no packages of arm64 can be downloaded here"
+		return
+	fi
+	! command -v rustup >/dev/null 2>&1 || timeout 300 rustup target add aarch64-unknown-linux-gnu >/dev/null 2>&1 ||
+		say "rustup has no target for aarch64"
 	say "== aarch64: building"
 	build aarch64 "${lean[@]}"
-	cmake --build build/aarch64 >/dev/null || die "the aarch64 build failed"
+	[ $full = no ] || cmake --build build/aarch64 >/dev/null || die "the aarch64 build failed"
 	again aarch64 -L '^arch$'
 }
 
@@ -178,25 +150,17 @@ elif [ $full = yes ]; then
 	suite dev
 	suite asan -LE '^once$'
 	suite tsan -L threads
-	cross_full
-	fuzz suite
+	cross
+	fuzz
 	say "== dev: each test 20 times beside two busy processes"
 	scripts/repeat-tests || status=1
 else
-	say "== dev: building"
-	build dev "${lean[@]}"
-	later=(asan tsan)
-	! can_cross || later+=(aarch64)
-	! can_fuzz || later+=(fuzz)
-	ahead=$(mktemp -d)
-	trap 'end_builder; rm -rf "$ahead"' EXIT
-	build_ahead
-	again dev -LE '^full$'
+	suite dev -LE '^full$'
 	# libFuzzer has the same harnesses with the same sanitizers, and starts from their inputs.
-	next asan -LE '^(once|full)$' -E '^fuzz/'
-	next tsan -L threads -LE '^full$'
-	! can_cross || next aarch64 -L '^arch$'
-	fuzz next
+	suite asan -LE '^(once|full)$' -E '^fuzz/'
+	suite tsan -L threads -LE '^full$'
+	cross
+	fuzz
 fi
 # Where the packages were installed above, a test that lacks a program is a fault of the lists.
 strict=()

@@ -98,13 +98,3 @@ build() {
 	fi
 	rm -f "$log"
 }
-
-# prepare_cross: what the preset aarch64 needs; false, after a message, if it cannot be downloaded here.
-prepare_cross() {
-	if ! scripts/aarch64-sysroot build/aarch64-sysroot; then
-		say "skipped: aarch64: no packages of arm64 can be downloaded here"
-		return 1
-	fi
-	! command -v rustup >/dev/null 2>&1 || timeout 300 rustup target add aarch64-unknown-linux-gnu >/dev/null 2>&1 ||
-		say "rustup has no target for aarch64"
-}
