@@ -17,6 +17,11 @@
  * difference may be of the time before.
  */
 #define STILLNESS_CPU_NS 11000000u
+/*
+ * The host of a virtual machine may take the processor away: the kernel adds that time at once,
+ * just before the thread goes on.  After a second time, it has gone on.
+ */
+#define STILLNESS_ROUNDS 2
 
 static uint64_t stillness_hash(const uint8_t *bytes, size_t size)
 {
@@ -75,12 +80,28 @@ static bool stillness_all_moved(const struct image_thread *before, ssize_t nr, p
 	return all;
 }
 
+/* Wait until every thread that is ready to run has run.  True: that did not happen in time. */
+static bool stillness_wait(pid_t pid)
+{
+	struct image_thread *threads = NULL;
+	ssize_t nr = image_read_tasks(pid, &threads);
+	bool all = false;
+	int poll;
+
+	for (poll = 0; !all && poll < STILLNESS_POLLS; poll++) {
+		all = stillness_all_moved(threads, nr, pid);
+		if (!all)
+			nanosleep(&(struct timespec){ .tv_nsec = STILLNESS_POLL_MS * 1000000L },
+				  NULL);
+	}
+	free(threads);
+	return !all;
+}
+
 int frame_stillness_begin(struct frame_stillness *s, const struct process_image *image,
 			  const struct frame_table *table)
 {
-	struct image_thread *threads = NULL;
-	ssize_t nr;
-	int poll;
+	int round;
 
 	*s = (struct frame_stillness){ 0 };
 	if (image->kind != IMAGE_RUNNING || !table->nr)
@@ -88,15 +109,8 @@ int frame_stillness_begin(struct frame_stillness *s, const struct process_image 
 	s->hashes = calloc(table->nr, sizeof(*s->hashes));
 	if (!s->hashes || frame_table_visit(image, table, stillness_note, s) < 0)
 		return -ENOMEM;
-	nr = image_read_tasks(image->pid, &threads);
-	s->is_unsettled = true;
-	for (poll = 0; s->is_unsettled && poll < STILLNESS_POLLS; poll++) {
-		s->is_unsettled = !stillness_all_moved(threads, nr, image->pid);
-		if (s->is_unsettled)
-			nanosleep(&(struct timespec){ .tv_nsec = STILLNESS_POLL_MS * 1000000L },
-				  NULL);
-	}
-	free(threads);
+	for (round = 0; !s->is_unsettled && round < STILLNESS_ROUNDS; round++)
+		s->is_unsettled = stillness_wait(image->pid);
 	return 0;
 }
 
