@@ -41,18 +41,32 @@ def longest_slice(trace):
     return longest
 
 
-def a_busy_neighbour_is_no_fault():
-    """The worker computes for 4 ms, and other processes on its processor make that longer."""
-    cpu = str(min(os.sched_getaffinity(0)))
+def stolen_ticks(cpu):
+    """What the host of a virtual machine took from a processor: the kernel adds it to the time of the thread that had it."""
+    with open("/proc/stat", encoding="ascii") as f:
+        return next(int(line.split()[8]) for line in f if line.startswith(f"cpu{cpu} "))
+
+
+def run_beside_neighbours(cpu):
     others = [subprocess.Popen(["taskset", "-c", cpu, sys.executable, "-c", "while True: pass"]) for _ in range(NEIGHBOURS)]
     try:
-        trace = run_measured("brief", "taskset", "-c", cpu, seconds="2")
+        return run_measured("brief", "taskset", "-c", cpu, seconds="2")
     finally:
         for p in others:
             p.kill()
             p.wait()
-    assert longest_slice(trace) > 10 * MS, "no slice was long, so nothing was tested"
-    findings = findings_of(trace)
+
+
+def a_busy_neighbour_is_no_fault():
+    """The worker computes for 4 ms, and other processes on its processor make that longer."""
+    cpu = str(min(os.sched_getaffinity(0)))
+    for _ in range(10):
+        before = stolen_ticks(cpu)
+        trace = run_beside_neighbours(cpu)
+        assert longest_slice(trace) > 10 * MS, "no slice was long, so nothing was tested"
+        findings = findings_of(trace)
+        if not blocking_of(findings) or stolen_ticks(cpu) == before:
+            break
     assert not blocking_of(findings), brief_of(findings)
     assert best_of(findings, "never-yielded") < 0, brief_of(findings)
 

@@ -145,9 +145,11 @@ test("variables are shown at their coroutine and at every frame, as the data has
 		assert.ok(shown.some((text) => text.startsWith("Inner inner = { inherited = 11, point = { x = 1, y = 2.5 }")));
 		await row.locator("td").nth(5).locator("summary").first().click();
 		const frames = row.locator("td").nth(5).locator("details details");
+		await frames.first().waitFor(); // made when it is opened
 		assert.deepEqual(await frames.locator("summary").allInnerTexts(), data.groups[g].members);
 		for (const [i, number] of [1, 2, 3].entries()) {
 			await frames.nth(i).locator("summary").click();
+			await frames.nth(i).locator(".locals li").first().waitFor();
 			assert.ok((await frames.nth(i).locator(".locals li").allInnerTexts()).includes(`int number = ${number}`));
 		}
 	});
