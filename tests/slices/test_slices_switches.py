@@ -107,11 +107,14 @@ def may_record_wakes():
                                                 capture_output=True).returncode == 0
 
 
-def wake_ups_divide_waits(words=()):
-    """Ready and preempted together are what the kernel counts as time without a processor."""
-    if not may_record_wakes():
-        print("not tested: wake-ups need root and tracefs")
-        return
+def stolen_ticks():
+    """What the host of a virtual machine took from the processors: a switch may last that long."""
+    with open("/proc/stat", encoding="ascii") as f:
+        return int(f.readline().split()[8])
+
+
+def times_with_wakes(words):
+    """Of a run with wake-ups: time without a processor by its lines and by the kernel, time in sleeps, and the slices."""
     slices, trace, summary = run_traced("wakes.jsonl", words=words, prefix=["unshare", "-m", "sh", "-c", MOUNTED, "sh"])
     assert summary["switches"]["why_no_wakes"] is None, summary["switches"]
     lines = switch_lines(trace)
@@ -125,10 +128,23 @@ def wake_ups_divide_waits(words=()):
             if l["tid"] == s["tid"] and s["from"] <= l["from_ts"] and l["to_ts"] <= s["to"]:
                 ours += l["to_ts"] - l["from_ts"] if l["state"] != "blocked" else 0
                 blocked += l["to_ts"] - l["from_ts"] if l["state"] == "blocked" else 0
-    kernels, sleeps = sum(s["ready"] for s in slices), len(slices) / 2 * 3 * MS
-    if kernels:
-        assert abs(ours - kernels) < 2 * MS + 0.05 * kernels, f"{ours} ns, and the kernel counts {kernels}"
+    return ours, sum(s["ready"] for s in slices), blocked, slices
+
+
+def wake_ups_divide_waits(words=()):
+    """Ready and preempted together are what the kernel counts as time without a processor."""
+    if not may_record_wakes():
+        print("not tested: wake-ups need root and tracefs")
+        return
+    for _ in range(5):
+        stolen = stolen_ticks()
+        ours, kernels, blocked, slices = times_with_wakes(words)
+        is_like = not kernels or abs(ours - kernels) < 2 * MS + 0.05 * kernels
+        if is_like or stolen_ticks() == stolen:
+            break
+    assert is_like, f"{ours} ns, and the kernel counts {kernels}"
     # Half of the slices sleep for 3 ms; a virtual machine may be late.
+    sleeps = len(slices) / 2 * 3 * MS
     assert sleeps * 0.99 <= blocked < sleeps * 4 + 200 * MS, f"{blocked} ns blocked in sleeps of {sleeps} ns"
 
 
