@@ -104,3 +104,10 @@ def findings_of(trace, *options):
     done = subprocess.run([TOOL, "report", "--json", *options, trace], capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout)["findings"]
+
+
+def stolen_ticks(cpu=""):
+    """What the host of a virtual machine took from a processor, or from all: the kernel adds it to the time of the thread that had it, and
+    a switch may last that long."""
+    with open("/proc/stat", encoding="ascii") as f:
+        return next(int(line.split()[8]) for line in f if line.startswith(f"cpu{cpu} "))

@@ -41,12 +41,6 @@ def longest_slice(trace):
     return longest
 
 
-def stolen_ticks(cpu):
-    """What the host of a virtual machine took from a processor: the kernel adds it to the time of the thread that had it."""
-    with open("/proc/stat", encoding="ascii") as f:
-        return next(int(line.split()[8]) for line in f if line.startswith(f"cpu{cpu} "))
-
-
 def run_beside_neighbours(cpu):
     others = [subprocess.Popen(["taskset", "-c", cpu, sys.executable, "-c", "while True: pass"]) for _ in range(NEIGHBOURS)]
     try:

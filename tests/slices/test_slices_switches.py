@@ -107,12 +107,6 @@ def may_record_wakes():
                                                 capture_output=True).returncode == 0
 
 
-def stolen_ticks():
-    """What the host of a virtual machine took from the processors: a switch may last that long."""
-    with open("/proc/stat", encoding="ascii") as f:
-        return int(f.readline().split()[8])
-
-
 def times_with_wakes(words):
     """Of a run with wake-ups: time without a processor by its lines and by the kernel, time in sleeps, and the slices."""
     slices, trace, summary = run_traced("wakes.jsonl", words=words, prefix=["unshare", "-m", "sh", "-c", MOUNTED, "sh"])
