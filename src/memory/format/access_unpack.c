@@ -50,17 +50,21 @@ static inline unsigned varint_word(uint64_t x, uint64_t *out)
 	return (unsigned)__builtin_ctzll(stop) / 8 + 1;
 }
 
-/* Decode values from the 8 bytes @x: 8 of one byte each, or one.  Returns the bytes used. */
+/*
+ * Decode values from the 8 bytes @x: those of one byte before the first longer one, or that one.
+ * @out has room for 8.  Returns the bytes used.
+ */
 static inline unsigned ahead_word(uint64_t x, uint64_t *out, uint32_t *nr)
 {
+	uint64_t v, more = x & UINT64_C(0x8080808080808080);
 	unsigned took, i;
-	uint64_t v;
 
-	if (!(x & UINT64_C(0x8080808080808080))) {
+	if (!(more & 0x80)) {
 		for (i = 0; i < 8; i++)
 			out[i] = unpack_zigzag(x >> 8 * i & 0xff);
-		*nr += 8;
-		return 8;
+		took = more ? (unsigned)__builtin_ctzll(more) / 8 : 8;
+		*nr += took;
+		return took;
 	}
 	took = varint_word(x, &v);
 	if (took)
@@ -190,7 +194,7 @@ run_keys_of(const struct mem_lines *lines, const uint32_t shift)
 
 /* Store the key of an access.  False: the access is not of one line. */
 static inline bool run_put_key(struct run_keys *k, const struct unpack_site *site, uint64_t address,
-			       uint32_t at)
+			       size_t at)
 {
 	k->key[at] = (address >> k->shift & ~UINT64_C(15)) + site->key;
 	if (__builtin_expect(site->more > (~address & k->inside), 0))
@@ -233,9 +237,14 @@ static void run_add_lines(struct mem_lines *lines, const struct unpack_site *sit
 
 /* ---- accesses of known sites ------------------------------------------------- */
 
-static inline uint64_t run_choose(uint64_t mask, uint64_t yes, uint64_t no)
+/* A choice that the processor cannot predict: without a branch. */
+#define RUN_CHOOSE(condition, yes, no) \
+	(__builtin_expect_with_probability(!!(condition), 1, 0.5) ? (yes) : (no))
+
+/* The value @bytes after @value. */
+static inline const uint64_t *run_after(const uint64_t *value, uint64_t bytes)
 {
-	return ((yes ^ no) & mask) ^ no;
+	return (const uint64_t *)(const void *)((const char *)value + bytes);
 }
 
 /*
@@ -247,28 +256,38 @@ static inline __attribute__((always_inline)) uint32_t
 run_common(struct unpack_fast *f, struct unpacking *g, struct mem_access *out,
 	   struct mem_lines *lines, const uint32_t shift, uint32_t max, const bool enough)
 {
-	const struct unpack_symbol *symbols = f->symbol, *e;
-	uint64_t at = f->own.at | (uint64_t)f->near.at << 32, next, before = g->before;
+	const struct unpack_symbols *symbols = &f->symbols;
+	const uint64_t *own = f->own.value + f->own.at, *near = f->near.value + f->near.at;
+	const uint64_t *own_end = f->own.value + f->own.nr, *near_end = f->near.value + f->near.nr;
+	const uint8_t *at = g->symbols.at;
 	struct unpack_site *here = g->here, *site;
+	uint64_t before = g->before;
 	struct run_keys keys = run_keys_of(lines, shift);
-	uint32_t nr;
+	size_t nr;
 
 	for (nr = 0; nr < max; nr++) {
-		uint32_t symbol = g->symbols.at[nr];
-		uint64_t value, address, last;
+		size_t symbol = at[nr];
+		uint64_t value, address, last, delta, from_near;
 
-		e = &symbols[symbol];
-		next = at + e->step;
 		/* NOLINTNEXTLINE(performance-no-int-to-ptr): a choice without a branch */
-		site = (struct unpack_site *)(((uintptr_t)here->next & e->is_next) | e->site);
-		if (!site || (!enough && ((uint32_t)next > f->own.nr || next >> 32 > f->near.nr)))
+		site = (struct unpack_site *)(((uintptr_t)here->next & symbols->is_next[symbol]) |
+					      symbols->site[symbol]);
+		if (!enough && (run_after(own, symbols->own[symbol]) > own_end ||
+				run_after(near, symbols->near[symbol]) > near_end))
 			break;
-		value = run_choose(e->is_near, f->near.value[at >> 32], f->own.value[(uint32_t)at]);
-		value = run_choose(e->is_coded, value, site->delta[symbol & 1]);
+		if (!lines && site == &symbols->stop)
+			break;
 		last = site->last;
-		address = run_choose(e->is_near, before, last) + value;
+		delta = site->delta[symbol & 1];
+		value = *own;
+		from_near = *near;
+		value = RUN_CHOOSE(symbol & 1, from_near, value);
+		address = RUN_CHOOSE(symbol & 1, before, last);
+		address += RUN_CHOOSE(symbol & 2, value, delta);
 		if (lines && !run_put_key(&keys, site, address, nr))
 			break;
+		own = run_after(own, symbols->own[symbol]);
+		near = run_after(near, symbols->near[symbol]);
 		here->next = site;
 		site->delta[UNPACK_STRIDE] = address - last;
 		site->delta[UNPACK_DISTANCE] = address - before;
@@ -277,17 +296,16 @@ run_common(struct unpack_fast *f, struct unpacking *g, struct mem_access *out,
 			run_set_access(site, address, &out[nr]);
 		before = address;
 		here = site;
-		at = next;
 	}
-	f->own.at = (uint32_t)at;
-	f->near.at = (uint32_t)(at >> 32);
+	f->own.at = (uint32_t)(own - f->own.value);
+	f->near.at = (uint32_t)(near - f->near.value);
 	g->here = here;
 	g->before = before;
 	g->symbols.at += nr;
-	g->left -= nr;
+	g->left -= (uint32_t)nr;
 	if (lines)
-		run_add_keys(lines, nr, keys.count);
-	return nr;
+		run_add_keys(lines, (uint32_t)nr, keys.count);
+	return (uint32_t)nr;
 }
 
 /* ---- loops ------------------------------------------------------------------- */
@@ -402,16 +420,20 @@ static uint32_t run_steady(struct unpacking *g, struct mem_access *out, struct m
 
 /* ---- runs -------------------------------------------------------------------- */
 
-/* Decode up to @max accesses of the common kinds; there is a site already. */
+/*
+ * Decode up to @max accesses of the common kinds; there is a site already.  *@stops: the next one
+ * is not of these.
+ */
 static inline __attribute__((always_inline)) uint32_t
 run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct mem_lines *lines,
-	 const uint32_t shift, uint32_t max)
+	 const uint32_t shift, uint32_t max, bool *stops)
 {
 	size_t bytes = (size_t)(g->symbols.end - g->symbols.at);
 	uint32_t nr = max < bytes ? max : (uint32_t)bytes;
-	uint32_t zeros = g->has_no_key ? 0 : steady_symbols(g, nr);
+	uint32_t zeros = g->has_no_key ? 0 : steady_symbols(g, nr), did;
 	bool own, near;
 
+	*stops = false;
 	if (zeros >= STEADY) {
 		zeros = run_steady(g, out, lines, zeros);
 		if (zeros)
@@ -421,8 +443,11 @@ run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct m
 	own = ahead_has(&u->fast->own, &u->own, nr);
 	near = ahead_has(&u->fast->near, &u->near, nr);
 	if (own && near)
-		return run_common(u->fast, g, out, lines, shift, nr, true);
-	return run_common(u->fast, g, out, lines, shift, nr, false);
+		did = run_common(u->fast, g, out, lines, shift, nr, true);
+	else
+		did = run_common(u->fast, g, out, lines, shift, nr, false);
+	*stops = did < nr || nr == 0;
+	return did;
 }
 
 /* Pass over the next symbol if it is an event to skip.  False: it is not, or a fault. */
@@ -446,7 +471,7 @@ static void fast_name_site(struct unpack_fast *f, struct unpack_site *site, uint
 	uint32_t symbol = 4 * (CRAY_SITE + number), way;
 
 	for (way = 0; way < 4 && symbol < 0x80; way++)
-		f->symbol[symbol + way].site = (uintptr_t)site;
+		f->symbols.site[symbol + way] = (uintptr_t)site;
 	f->nr_sites = number + 1;
 }
 
@@ -454,6 +479,7 @@ static void fast_name_site(struct unpack_fast *f, struct unpack_site *site, uint
 static bool unpack_begin_fast(struct unpack *u)
 {
 	struct unpack_fast *f = u->fast;
+	struct unpack_symbols *t;
 	uint32_t i;
 
 	if (!f)
@@ -462,16 +488,17 @@ static bool unpack_begin_fast(struct unpack *u)
 		return unpack_no_memory(u, "no memory for its symbols");
 	if (f->is_begun)
 		return true;
-	memset(f->symbol, 0, sizeof(f->symbol));
-	for (i = 0; i < 0x80; i++)
-		f->symbol[i] = (struct unpack_symbol){
-			.is_next = i >> 2 == CRAY_NEXT ? UINTPTR_MAX : 0,
-			.is_near = 0 - (uint64_t)(i & 1),
-			.is_coded = 0 - (uint64_t)(i >> 1 & 1),
-			.step = (i & 3) == CRAY_OWN    ? 1
-				: (i & 3) == CRAY_NEAR ? UINT64_C(1) << 32
-						       : 0,
-		};
+	t = &f->symbols;
+	memset(t, 0, sizeof(*t));
+	t->stop.more = UINT32_MAX;
+	for (i = 0; i < 256; i++) {
+		bool is_next = i >> 2 == CRAY_NEXT;
+
+		t->site[i] = is_next ? 0 : (uintptr_t)&t->stop;
+		t->is_next[i] = is_next ? UINTPTR_MAX : 0;
+		t->own[i] = (i & 3) == CRAY_OWN ? sizeof(uint64_t) : 0;
+		t->near[i] = (i & 3) == CRAY_NEAR ? sizeof(uint64_t) : 0;
+	}
 	f->own.at = f->own.nr = f->near.at = f->near.nr = f->nr_sites = 0;
 	return f->is_begun = true;
 }
@@ -484,21 +511,22 @@ unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines,
 	struct unpacking g = {
 		.symbols = u->symbols, .here = u->here, .before = u->before, .left = u->nr_symbols
 	};
-	uint32_t nr = 0, was, most;
+	uint32_t nr = 0, most;
+	bool stops = false; /* the next access is not of a common kind */
 
 	if (u->fault || !unpack_begin_fast(u))
 		return 0;
 	while (nr < max && g.left && (!lines || lines->room - lines->nr >= MEM_KEYS_MAX)) {
-		was = nr;
 		while (u->fast->nr_sites < u->nr_sites)
 			fast_name_site(u->fast, &u->site[u->fast->nr_sites], u->fast->nr_sites);
 		most = max - nr < g.left ? max - nr : g.left;
 		if (lines && most > lines->room - lines->nr)
 			most = lines->room - lines->nr;
-		if (g.here)
-			nr += run_part(u, &g, lines ? NULL : out + nr, lines, shift, most);
-		if (nr > was)
+		if (g.here && !stops) {
+			nr += run_part(u, &g, lines ? NULL : out + nr, lines, shift, most, &stops);
 			continue;
+		}
+		stops = false;
 		if (run_access(u, &g)) {
 			if (lines)
 				run_add_lines(lines, g.here, g.before);

@@ -61,11 +61,16 @@ struct unpack_ahead {
 	uint64_t value[UNPACK_AHEAD + 1];
 };
 
-/* The meaning of a symbol of one byte.  Masks are 0 or all ones. */
-struct unpack_symbol {
-	uintptr_t site, is_next; /* both 0: the symbol is an event, or names an unknown site */
-	uint64_t is_near, is_coded;
-	uint64_t step; /* values to take: of `own` in the low half, of `near` in the high half */
+/*
+ * The meaning of the symbols of one byte, in an array for each part of it: then one register
+ * reaches all of them.  A symbol that is an event, begins a longer one or names an unknown site has
+ * `stop`.
+ */
+struct unpack_symbols {
+	uintptr_t site[256];          /* the site that it names; 0: the next one */
+	uintptr_t is_next[256];       /* a mask: 0 or all ones */
+	uint64_t own[256], near[256]; /* bytes of values that it takes of each: 0 or 8 */
+	struct unpack_site stop;      /* its accesses are of more than one line */
 };
 
 /* For unpack_run(); begun at the first call in a block. */
@@ -73,7 +78,7 @@ struct unpack_fast {
 	bool is_begun;
 	uint32_t nr_sites; /* in the table */
 	struct unpack_ahead own, near;
-	struct unpack_symbol symbol[256];
+	struct unpack_symbols symbols;
 };
 
 struct unpack {
