@@ -12,78 +12,13 @@ Require Import Arith List Lia Bool Cantor.
 Require Import Memory Lane.
 Import ListNotations.
 
-(* ---- memory ------------------------------------------------------------------ *)
-
-(* A thread with this view has seen all stores to x. *)
-Definition covers (m : memory) (v : view) (x : place) : Prop := length (m x) <= S (v x).
-
-(* The message at t has the value t. *)
-Definition counts (m : memory) (x : place) : Prop :=
-  forall t y, nth_error (m x) t = Some y -> val y = t.
+(* ---- places ------------------------------------------------------------------ *)
 
 Definition chunk_of (x : place) : option nat :=
   match x with Link c => Some c | Word c _ _ => Some c | _ => None end.
 
 Definition lane_of (x : place) : option nat :=
   match x with State l | First l | Head l | Dropped l => Some l | _ => None end.
-
-Lemma newest_append : forall (m : memory) x y, newest (append m x y) x = val y.
-Proof. intros; unfold newest, newest_msg; rewrite append_here, last_last; reflexivity. Qed.
-
-Lemma newest_msg_append : forall (m : memory) x y, newest_msg (append m x y) x = y.
-Proof. intros; unfold newest_msg; rewrite append_here, last_last; reflexivity. Qed.
-
-Lemma newest_same : forall (m m' : memory) x, m' x = m x -> newest m' x = newest m x.
-Proof. intros m m' x E; unfold newest, newest_msg; rewrite E; reflexivity. Qed.
-
-Lemma newest_other : forall (m : memory) x z y, x <> z -> newest (append m x y) z = newest m z.
-Proof. intros; apply newest_same, append_other; assumption. Qed.
-
-Lemma covers_same : forall (m m' : memory) v x, m' x = m x -> covers m v x -> covers m' v x.
-Proof. unfold covers; intros m m' v x E H; rewrite E; assumption. Qed.
-
-Lemma covers_mono : forall (m : memory) v v' x, v x <= v' x -> covers m v x -> covers m v' x.
-Proof. unfold covers; intros; lia. Qed.
-
-Lemma covers_new : forall (m : memory) v x y, length (m x) <= v x -> covers (append m x y) v x.
-Proof.
-  unfold covers; intros m v x y H; rewrite append_length, loc_eqb_refl; lia.
-Qed.
-
-Lemma counts_append : forall (m : memory) x y,
-  counts m x -> val y = length (m x) -> counts (append m x y) x.
-Proof.
-  intros m x y C V t z H; apply append_nth in H; destruct H as [H|(_ & -> & ->)]; auto.
-Qed.
-
-Lemma counts_same : forall (m m' : memory) x, m' x = m x -> counts m x -> counts m' x.
-Proof. unfold counts; intros m m' x E C t y; rewrite E; apply C. Qed.
-
-Lemma nth_newest : forall (m : memory) x, 0 < length (m x) ->
-  nth_error (m x) (length (m x) - 1) = Some (newest_msg m x).
-Proof.
-  intros m x H; unfold newest_msg; destruct (m x) as [|a h]; [simpl in H; lia|].
-  destruct (@exists_last _ (a :: h)) as (h' & b & E); [discriminate|]; rewrite E.
-  rewrite app_length, last_last; simpl. rewrite nth_error_app2 by lia.
-  replace (length h' + 1 - 1 - length h') with 0 by lia; reflexivity.
-Qed.
-
-Lemma counts_newest : forall (m : memory) x, counts m x -> 0 < length (m x) ->
-  S (newest m x) = length (m x).
-Proof.
-  intros m x C H; pose proof (C _ _ (nth_newest m x H)) as E; unfold newest; lia.
-Qed.
-
-(* A view that covers a location reads the newest message. *)
-Lemma covers_load : forall o x t (m : memory) th v th',
-  load o x t m th = Some (v, th') -> covers m (cur th) x ->
-  S t = length (m x) /\ v = newest m x.
-Proof.
-  intros o x t m th v th' H C; destruct (load_spec _ _ _ _ _ _ _ H) as (y & N & -> & L & _).
-  pose proof (nth_lt _ _ _ N) as B. unfold covers in C.
-  assert (E : t = length (m x) - 1) by lia. split; [lia|].
-  rewrite E, nth_newest in N by lia. injection N as <-; reflexivity.
-Qed.
 
 (* ---- owners -------------------------------------------------------------------- *)
 

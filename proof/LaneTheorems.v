@@ -30,7 +30,7 @@ Proof.
     + intros; cbn; lia.
   - assert (NN : forall (A : Type) j (c : A), nth_error [] j = Some c -> False)
       by (intros A [|j] c N; discriminate).
-    assert (C0 : forall x, counts memory0 x)
+    assert (C0 : forall x : place, counts memory0 x)
       by (intros x [|[|t]] y H; cbn in H; try discriminate; injection H as <-; reflexivity).
     intro l; constructor; cbn [pth pc dead chain log events gap dropped homeless adopted head orphan
       heard given lost accepted producer0 cursor0 collector0 cth lane cur thread0 length
