@@ -7,7 +7,7 @@
    that the theorems of LifeTheorems.v are not about nothing.
 *)
 Require Import Arith List Lia Bool.
-Require Import Memory Life LifeInv LifeTheorems.
+Require Import Memory Life LifeInv LifeTheorems LifeEvents.
 Import ListNotations.
 
 (* Entries of four fields: the three that decide something, and one more. *)
@@ -180,6 +180,8 @@ Print Assumptions life_is_whole.
 Print Assumptions ids_are_unique.
 Print Assumptions never_the_successor.
 Print Assumptions stores_are_newest.
+Print Assumptions events_name_their_life.
+Print Assumptions events_across_threads.
 Print Assumptions a_life_is_handed_over.
 Print Assumptions necessity_of_begin_fence.
 Print Assumptions necessity_of_readers_fence.
