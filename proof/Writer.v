@@ -314,6 +314,16 @@ Proof.
   - eapply even_step; eauto.
 Qed.
 
+(* Another thread goes on, after its fence. *)
+Lemma wmove_ok : forall m w w', memory_ok m w -> wmove Ours w = Some w' -> memory_ok m w'.
+Proof.
+  intros m w w' OK H; pose proof (cur_past _ _ OK) as Past; unfold wmove in H.
+  destruct w as [k p th]; cbn [wk wpc wth] in *; destruct p; [|discriminate].
+  injection H as <-; destruct OK; constructor; auto; cbn [wk wpc wth cur rel] in *.
+  - intros q Q; apply Past; cbn in Q; lia.
+  - lia.
+Qed.
+
 (* The writer never waits. *)
 Lemma wstep_enabled : forall m w, memory_ok m w -> exists m' w', wstep ev Ours m w = Some (m', w').
 Proof.
