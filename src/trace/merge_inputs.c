@@ -57,12 +57,21 @@ static int merge_copy_run(struct merge_input *in, const struct sidecar_run *run)
 	return rc;
 }
 
+/* The numbers of a part are taken even if the trace has no events of it, as after a filter. */
+static void merge_note_part(struct merge_input *in, const struct trace_part *part)
+{
+	if (part->number > in->nr_parts)
+		in->nr_parts = part->number;
+	if (part->ids_to > in->max_id)
+		in->max_id = part->ids_to;
+}
+
 static int merge_note_item(struct merge_input *in, const struct trace_item *item)
 {
 	if (item->type == TRACE_ITEM_RUN && !in->has_run && merge_copy_run(in, &item->run) < 0)
 		return -ENOMEM;
-	if (item->type == TRACE_ITEM_PART && item->part.number > in->nr_parts)
-		in->nr_parts = item->part.number;
+	if (item->type == TRACE_ITEM_PART)
+		merge_note_part(in, &item->part);
 	if (item->type == TRACE_ITEM_PROCESS) {
 		in->nr_processes++;
 		in->pid = (uint32_t)item->process.pid;
