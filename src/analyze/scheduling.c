@@ -452,19 +452,23 @@ static bool runs_coroutines(const struct analysis *a, uint32_t thread)
 	return thread && a->scheduling.threads[thread - 1].resumes * 100 >= a->model.resumes;
 }
 
-uint64_t sched_overtakes(const struct analysis *a, const struct coro *co)
+uint64_t sched_overtakes(const struct analysis *a, const struct coro *co, uint32_t *thread)
 {
 	const struct scheduling *s = &a->scheduling;
 	const struct sched_coro *c = sched_coro_of(a, co);
 	uint64_t since, by_waker;
 
+	*thread = 0;
 	if (!c->ready_ts)
 		return 0;
 	since = s->served - c->all_then;
-	if (runs_coroutines(a, c->thread))
+	if (runs_coroutines(a, c->thread)) {
+		*thread = c->thread;
 		since = s->threads[c->thread - 1].served - c->served_then;
+	}
 	if (runs_coroutines(a, c->waker)) {
 		by_waker = s->threads[c->waker - 1].served - c->waker_then;
+		*thread = by_waker < since ? c->waker : *thread;
 		since = by_waker < since ? by_waker : since;
 	}
 	return since > c->backlog ? since - c->backlog : 0;

@@ -126,9 +126,10 @@ const struct sched_thread *sched_thread_now(const struct analysis *a);
 /*
  * Coroutines that became ready after @co and ran before it; 0: none, or not known.  Counted on the
  * thread where it ran last and on the one that woke it, in whose queue it may be: the lower number.
- * A thread that runs no coroutines does not count; without any other, all threads do.
+ * A thread that runs no coroutines does not count; without any other, all threads do.  *@thread: 1
+ * + the index of the thread that was counted; 0: all.
  */
-uint64_t sched_overtakes(const struct analysis *a, const struct coro *co);
+uint64_t sched_overtakes(const struct analysis *a, const struct coro *co, uint32_t *thread);
 
 /* Time up to @ts, since @co became ready, that its thread had no coroutine to run. */
 uint64_t sched_idle(const struct analysis *a, const struct coro *co, uint64_t ts);

@@ -9,6 +9,24 @@
 #define READY_NS  (50 * MODEL_MS)
 #define OVERTAKEN 10
 
+static void starved_say(const struct analysis *a, struct finding *f, uint64_t ready_ns,
+			bool is_stuck, uint64_t overtakes, uint32_t thread)
+{
+	const char *never = is_stuck ? " and never ran" : "";
+
+	if (thread)
+		finding_say(f,
+			    "it was ready for %.3f ms%s, while thread %" PRIu64 " resumed %" PRIu64
+			    " that became ready later",
+			    (double)ready_ns / 1e6, never, a->model.thread_counts[thread - 1].tid,
+			    overtakes);
+	else
+		finding_say(f,
+			    "it was ready for %.3f ms%s, while other threads resumed %" PRIu64
+			    " that became ready later",
+			    (double)ready_ns / 1e6, never, overtakes);
+}
+
 bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const struct detector *d,
 		    bool is_lifo)
 {
@@ -17,6 +35,7 @@ bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const stru
 	struct finding f = FINDING_OF(d, co);
 	bool is_stuck = a->model.end_ts && ts >= a->model.end_ts;
 	uint64_t ready, overtakes;
+	uint32_t thread;
 
 	if (!c->ready_ts || ts < c->ready_ts + READY_NS)
 		return false;
@@ -24,7 +43,7 @@ bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const stru
 	 * A long queue is not starvation: only those that became ready later count, and only on its
 	 * own thread, because another thread may have been without a processor.
 	 */
-	overtakes = sched_overtakes(a, co);
+	overtakes = sched_overtakes(a, co, &thread);
 	/* A coroutine that runs inside of another one is in no queue, whatever its order. */
 	if (overtakes < OVERTAKEN || (sched_is_lifo(t) && !c->is_nested) != is_lifo)
 		return false;
@@ -44,10 +63,7 @@ bool starved_report(struct analysis *a, struct coro *co, uint64_t ts, const stru
 	/* Those that are not taken may be in no queue: a future that its parent does not poll. */
 	if (is_stuck && ready >= MODEL_S && !is_lifo)
 		f.confidence = CONFIDENCE_STRONG;
-	finding_say(&f,
-		    "it was ready for %.3f ms%s, while thread %" PRIu64 " resumed %" PRIu64
-		    " that became ready later",
-		    (double)ready / 1e6, is_stuck ? " and never ran" : "", co->tid, overtakes);
+	starved_say(a, &f, ready, is_stuck, overtakes, thread);
 	if (is_lifo)
 		finding_add_evidence(&f,
 				     "of %" PRIu64

@@ -3,10 +3,13 @@
  * test_report_forms.c - every form of the report shows the evidence, the hint, the chain of waiters
  * and all coroutines of a finding; SARIF with relative paths and fingerprints without lines.
  */
+#include <corotracer/version.h>
 #include <jansson.h>
 
 #include "analyze/report.h"
+#include "busy_trace.h"
 #include "check.h"
+#include "golden.h"
 
 #define S UINT64_C(1000000000)
 
@@ -332,8 +335,76 @@ static void a_fingerprint_survives_edits_that_move_lines(void)
 	CHECK_EQ(strlen(prints[0]), 18);
 }
 
+/* ---- a program with many faults ----------------------------------------------------------- */
+
+static void busy_take(void *to, const struct trace_item *item)
+{
+	CHECK_EQ(analysis_add(to, item), 0);
+}
+
+static void busy_make(struct bed *b)
+{
+	memset(b, 0, sizeof(*b));
+	b->a = analysis_new(NULL);
+	CHECK(b->a);
+	busy_items(busy_take, b->a);
+	CHECK_EQ(analysis_finish(b->a, NULL), 0);
+	b->report = (struct report){
+		.trace = "busy.jsonl",
+		.analysis = b->a,
+		.stats = &b->stats,
+		.least = CONFIDENCE_INFO,
+		.gate = CONFIDENCE_STRONG,
+		.source_root = "/src",
+		.columns = 100,
+	};
+}
+
+static void check_golden(const struct bed *b, int (*form)(const struct report *, FILE *),
+			 const char *name)
+{
+	char *text = form_of(b, form);
+
+	golden_hide(text, COROTRACER_VERSION);
+	golden_check(name, text);
+	free(text);
+}
+
+/* A member in a line each, so that a difference is easy to see. */
+static void check_golden_json(const struct bed *b, int (*form)(const struct report *, FILE *),
+			      const char *name)
+{
+	char *text = form_of(b, form), *lines;
+	json_t *root = json_loads(text, 0, NULL);
+
+	CHECK(root != NULL);
+	lines = json_dumps(root, JSON_INDENT(1));
+	CHECK(lines != NULL);
+	golden_hide(lines, COROTRACER_VERSION);
+	golden_check(name, lines);
+	json_decref(root);
+	free(lines);
+	free(text);
+}
+
+static void all_findings_are_in_every_form(void)
+{
+	struct bed b;
+
+	busy_make(&b);
+	check_golden(&b, report_text, "busy.txt");
+	check_golden(&b, report_markdown, "busy.md");
+	check_golden(&b, report_junit, "busy.xml");
+	check_golden_json(&b, report_sarif, "busy.sarif");
+	check_golden(&b, report_suppressions, "busy.supp");
+	b.report.some_coroutines = 3;
+	check_golden_json(&b, report_json, "busy.json");
+	analysis_free(b.a);
+}
+
 int main(void)
 {
+	RUN(all_findings_are_in_every_form);
 	RUN(forms_for_people_show_all_of_it);
 	RUN(the_example_tells_its_parent_and_its_steps);
 	RUN(names_cannot_break_junit);

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_sections.c - the sections of a view, decoded: each value of each column; and the page that
+ * holds them.
+ */
+#include <corotracer/version.h>
+#include <errno.h>
+#include <jansson.h>
+
+#include "busy_trace.h"
+#include "check.h"
+#include "golden.h"
+#include "page/section_read.h"
+#include "view/html.h"
+
+/* ---- a view ------------------------------------------------------------------------- */
+
+static void view_take(void *to, const struct trace_item *item)
+{
+	struct err err = { 0 };
+
+	CHECK_EQ(view_add(to, item, &err), 0);
+}
+
+static void put_switch(struct view *v, uint64_t tid, double from, double to, uint64_t lost,
+		       const char *state)
+{
+	struct trace_item item;
+
+	trace_item_init(&item, TRACE_ITEM_SWITCH);
+	item.switched = (struct trace_switch){ .pid = 50,
+					       .tid = tid,
+					       .from_ts = BUSY_MS(from),
+					       .to_ts = BUSY_MS(to),
+					       .cpu = 2,
+					       .lost = lost,
+					       .state = state };
+	view_take(v, &item);
+}
+
+static void put_frame(struct view *v, double ms, const char *type, uint64_t id, uint64_t lost)
+{
+	struct trace_item item;
+
+	trace_item_init(&item, TRACE_ITEM_FRAME);
+	item.frame = (struct trace_frame){ .pid = 50,
+					   .tid = 7,
+					   .ts = BUSY_MS(ms),
+					   .probe_id = id,
+					   .ticket = 3,
+					   .lost = lost,
+					   .buffer = "log",
+					   .type = type,
+					   .fields = type ? "{\"size\":4}" : NULL };
+	view_take(v, &item);
+}
+
+static void put_facts(struct view *v)
+{
+	put_switch(v, 0, 0, 0, 0, TRACE_SWITCH_RECORDED);
+	put_switch(v, 42, 1220, 1230, 0, TRACE_SWITCH_BLOCKED);
+	put_switch(v, 42, 1240, 1241, 0, TRACE_SWITCH_PREEMPTED);
+	put_switch(v, 42, 1410, 1470, 0, TRACE_SWITCH_BLOCKED);
+	put_switch(v, 0, 1650, 1660, 4, TRACE_SWITCH_LOST);
+	put_frame(v, 50, "request", 1, 0);
+	put_frame(v, 60, "reply", 0, 0);
+	put_frame(v, 70, NULL, 0, 5);
+}
+
+static const struct trace_stats stats = { .format = TRACE_FORMAT_CT };
+
+static struct view *make_view(bool is_finished)
+{
+	const struct view_options options = { .trace = "busy.ct" };
+	struct view *v = view_new(&options);
+	struct trace_item item;
+	struct err err = { 0 };
+
+	CHECK(v != NULL);
+	busy_is_small = true;
+	busy_make_events();
+	busy_put_start(view_take, v);
+	busy_put_cpu(view_take, v);
+	put_facts(v);
+	busy_put_events(view_take, v);
+	trace_item_init(&item, TRACE_ITEM_GAP);
+	item.gap = (struct trace_gap){ 1, 50, 7, BUSY_MS(10), BUSY_MS(20), 2, 3 };
+	view_take(v, &item);
+	busy_put_end(view_take, v);
+	if (is_finished)
+		CHECK_EQ(view_finish(v, &stats, &err), 0);
+	return v;
+}
+
+/* ---- sections as text ------------------------------------------------------------------ */
+
+static char *shown;
+static size_t shown_size;
+static FILE *show;
+
+static void show_begin(void)
+{
+	show = open_memstream(&shown, &shown_size);
+	CHECK(show != NULL);
+}
+
+static void show_end(const char *golden)
+{
+	fclose(show);
+	golden_hide(shown, COROTRACER_VERSION);
+	golden_check(golden, shown);
+	free(shown);
+}
+
+static void show_json(const void *text, size_t size)
+{
+	json_error_t error;
+	json_t *root = json_loadb(text, size, JSON_DECODE_ANY, &error);
+	char *lines;
+
+	if (!root)
+		fprintf(stderr, "%s: %.*s\n", error.text, (int)size, (const char *)text);
+	CHECK(root != NULL);
+	lines = json_dumps(root, JSON_INDENT(1) | JSON_ENCODE_ANY);
+	fprintf(show, "%s\n", lines);
+	free(lines);
+	json_decref(root);
+}
+
+static uint64_t read_varint(const unsigned char **at)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+
+	do {
+		value |= (uint64_t)(**at & 127) << shift;
+		shift += 7;
+	} while (*(*at)++ & 128);
+	return value;
+}
+
+/* Equal values are one with a count, "7*3": a level of detail has thousands of cells. */
+static char last_value[512];
+static unsigned nr_equal;
+
+static void show_pending(void)
+{
+	if (nr_equal > 1)
+		fprintf(show, " %s*%u", last_value, nr_equal);
+	else if (nr_equal)
+		fprintf(show, " %s", last_value);
+	nr_equal = 0;
+}
+
+static void show_counted(const char *value)
+{
+	if (nr_equal && strcmp(value, last_value) != 0)
+		show_pending();
+	snprintf(last_value, sizeof(last_value), "%s", value);
+	nr_equal++;
+}
+
+static void show_value(const char *type, const unsigned char **at)
+{
+	char text[64];
+	uint32_t number = 0;
+	double real;
+
+	if (!strcmp(type, "f64")) {
+		memcpy(&real, *at, 8);
+		*at += 8;
+		snprintf(text, sizeof(text), "%.12g", real);
+	} else if (*type == 'u') {
+		size_t size = (size_t)atoi(type + 1) / 8;
+
+		memcpy(&number, *at, size);
+		*at += size;
+		snprintf(text, sizeof(text), "%u", number);
+	} else {
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)read_varint(at));
+	}
+	show_counted(text);
+}
+
+/* A column is a line. */
+static void show_columns(const struct bytes *b)
+{
+	const json_t *column;
+	uint32_t head_size;
+	json_t *head;
+	size_t i, k;
+
+	memcpy(&head_size, b->data, 4);
+	head = json_loadb((const char *)b->data + 4, head_size, 0, NULL);
+	CHECK(head != NULL);
+	json_array_foreach (json_object_get(head, "columns"), i, column) {
+		const char *type = json_string_value(json_object_get(column, "type"));
+		size_t offset = (size_t)json_integer_value(json_object_get(column, "offset"));
+		size_t count = (size_t)json_integer_value(json_object_get(column, "count"));
+		const unsigned char *at = b->data + 4 + head_size + offset;
+
+		fprintf(show, "%s %s:", json_string_value(json_object_get(column, "name")), type);
+		for (k = 0; k < count; k++)
+			show_value(type, &at);
+		show_pending();
+		fprintf(show, "\n");
+		CHECK_EQ((size_t)(at - b->data) - 4 - head_size - offset,
+			 json_integer_value(json_object_get(column, "bytes")));
+	}
+	json_object_del(head, "columns");
+	{
+		char *rest = json_dumps(head, 0);
+
+		fprintf(show, "%s\n", rest);
+		free(rest);
+	}
+	json_decref(head);
+}
+
+static bool is_columns(const char *name)
+{
+	return strcmp(name, "meta") != 0 && strcmp(name, "sites") != 0 &&
+	       strcmp(name, "strings") != 0 && strcmp(name, "frames") != 0 &&
+	       strcmp(name, "report") != 0 && strcmp(name, "notes") != 0;
+}
+
+static void show_section(struct view *v, const char *name)
+{
+	struct bytes b = { 0 };
+	struct err err = { 0 };
+
+	CHECK_EQ(view_section(v, name, &b, &err), 0);
+	fprintf(show, "==== %s\n", name);
+	if (is_columns(name))
+		show_columns(&b);
+	else
+		show_json(b.data, b.size);
+	bytes_release(&b);
+}
+
+static void sections_have_all_values(void)
+{
+	static const char *const names[] = { "meta",   "sites", "strings", "frames", "coros",
+					     "series", "lod",   "holds",   "index",  "slices/0" };
+	struct view *v = make_view(true);
+	size_t i;
+
+	CHECK_EQ(view_ticks(v), 1);
+	show_begin();
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		show_section(v, names[i]);
+	show_end("view.txt");
+	view_free(v);
+}
+
+static void unknown_sections_are_errors(void)
+{
+	static const char *const names[] = { "other",
+					     "slices/1",
+					     "slices/",
+					     "slices/x",
+					     "slices/0x",
+					     "slices/-1",
+					     "slices/99999999999999999999" };
+	struct view *v = make_view(true);
+	struct bytes b = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct err err = { 0 };
+
+		CHECK_EQ(view_section(v, names[i], &b, &err), -ENOENT);
+		CHECK_EQ(err.code, -ENOENT);
+		CHECK(strstr(err.text, i ? "there is no block '" : "there is no section 'other'"));
+		CHECK_EQ(b.size, 0);
+	}
+	view_free(v);
+}
+
+/* ---- the page ----------------------------------------------------------------------------- */
+
+static const char page_text[] = "<html>" PAGE_MARK "</html>";
+static const struct html_page page = { (const unsigned char *)page_text, sizeof(page_text) - 1 };
+
+static char *write_page(struct view *v, uint64_t max, const struct note_list *notes,
+			struct html_result *result, size_t *size)
+{
+	struct err err = { 0 };
+	char *text = NULL;
+	FILE *out = open_memstream(&text, size);
+	int rc = html_write_noted(v, &page, notes, max, out, result, &err);
+
+	if (rc < 0)
+		fprintf(stderr, "%s\n", err.text);
+	CHECK_EQ(rc, 0);
+	fclose(out);
+	CHECK_EQ(result->bytes, *size);
+	CHECK(!strncmp(text, "<html>", 6) && !strcmp(text + *size - 7, "</html>"));
+	return text;
+}
+
+static int read_section(char *text, size_t size, const char *name, struct bytes *out)
+{
+	FILE *in = fmemopen(text, size, "r");
+	struct err err = { 0 };
+	int rc = page_section_read(in, "p.html", name, 1 << 20, out, &err);
+
+	fclose(in);
+	return rc;
+}
+
+static void a_page_holds_the_sections(void)
+{
+	static const char *const names[] = { "report", "series", "sites", "strings", "frames",
+					     "coros",  "lod",    "holds", "index" };
+	struct view *v = make_view(true);
+	struct html_result result;
+	struct err err = { 0 };
+	size_t size, i;
+	char *text = write_page(v, HTML_SIZE, NULL, &result, &size);
+
+	CHECK_EQ(result.nr_thinned, 0);
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct bytes in_page = { 0 }, own = { 0 };
+
+		CHECK_EQ(read_section(text, size, names[i], &in_page), 1);
+		CHECK_EQ(view_section(v, names[i], &own, &err), 0);
+		if (strcmp(names[i], "index") != 0) /* an open slice ends later there */
+			CHECK(in_page.size == own.size &&
+			      !memcmp(in_page.data, own.data, own.size));
+		bytes_release(&in_page);
+		bytes_release(&own);
+	}
+	{
+		struct bytes none = { 0 };
+
+		CHECK_EQ(read_section(text, size, "notes", &none), 0);
+		CHECK_EQ(read_section(text, size, "slices-0", &none), 1);
+		bytes_release(&none);
+	}
+	free(text);
+	view_free(v);
+}
+
+static void a_page_that_is_too_small_names_a_size(void)
+{
+	struct view *v = make_view(true);
+	struct html_result result;
+	struct err err = { 0 };
+	FILE *out = fopen("/dev/null", "w");
+
+	CHECK_EQ(html_write(v, &page, 5000, out, &result, &err), -EFBIG);
+	CHECK_STR(err.text, "the page cannot be made that small");
+	CHECK_STR(err.hint, "--max-size 1M would do");
+	fclose(out);
+	view_free(v);
+}
+
+/* ---- a trace that grows -----------------------------------------------------------------------
+ */
+
+static void show_rows(const json_t *rows)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		char *text = json_dumps(row, JSON_COMPACT);
+
+		show_counted(text);
+		free(text);
+	}
+	show_pending();
+	fprintf(show, "\n");
+}
+
+/* Times of the clock differ from run to run; sections_have_all_values() shows the words. */
+static void show_delta(struct view *v, uint64_t since)
+{
+	json_t *root, *stream, *meta, *series;
+	struct bytes b = { 0 };
+	struct err err = { 0 };
+	char *text;
+
+	CHECK_EQ(view_delta(v, since, &b, &err), 0);
+	fprintf(show, "==== since %u\n", (unsigned)since);
+	root = json_loadb((const char *)b.data, b.size, 0, NULL);
+	CHECK(root != NULL);
+	meta = json_object_get(root, "meta");
+	stream = json_object_get(meta, "stream");
+	if (json_is_object(stream))
+		json_object_del(stream, "clock");
+	json_object_del(meta, "detectors");
+	json_object_del(meta, "reasons");
+	json_object_del(meta, "states");
+	series = json_object_get(root, "series");
+	show_rows(json_object_get(series, "rows"));
+	json_object_del(series, "rows");
+	text = json_dumps(root, JSON_COMPACT);
+	show_json(text, strlen(text));
+	free(text);
+	json_decref(root);
+	bytes_release(&b);
+}
+
+static void add_tick(struct view *v, uint64_t id, double ms)
+{
+	busy_nr = 0;
+	BUSY(BIRTH, ms, .probe_id = id, .site = 2, .name = id == 1 ? "one" : "two");
+	BUSY(RESUME, ms + 1, .probe_id = id);
+	BUSY(SUSPEND, ms + 2, .probe_id = id, .site = 1, .reason = TRACE_REASON_MUTEX,
+	     .resource = 0x77000);
+	busy_put_events(view_take, v);
+}
+
+static void deltas_have_what_changed(void)
+{
+	const struct view_options options = { .trace = "grows.ct" };
+	const struct view_stream stream = { 5, 6, 7, true, true, 8, 9 };
+	struct view *v = view_new(&options);
+	struct trace_item item;
+	struct err err = { 0 };
+
+	CHECK(v != NULL);
+	trace_item_init(&item, TRACE_ITEM_RUN);
+	item.run.start_ts = BUSY_MS(0);
+	item.run.pid = 50;
+	view_take(v, &item);
+	show_begin();
+	add_tick(v, 1, 10);
+	CHECK_EQ(view_tick(v, &stats, BUSY_MS(15), &err), 0);
+	show_delta(v, 0);
+	add_tick(v, 2, 20);
+	view_set_stream(v, &stream);
+	CHECK_EQ(view_tick(v, &stats, BUSY_MS(3000), &err), 0);
+	CHECK_EQ(view_ticks(v), 2);
+	show_delta(v, 1);
+	show_delta(v, 2); /* nothing */
+	show_delta(v, 9); /* a tick of another view: everything */
+	view_continue(v, 40);
+	CHECK_EQ(view_tick(v, &stats, 0, &err), 0);
+	CHECK_EQ(view_ticks(v), 41);
+	show_end("view-growing.txt");
+	view_free(v);
+}
+
+int main(void)
+{
+	RUN(sections_have_all_values);
+	RUN(unknown_sections_are_errors);
+	RUN(a_page_holds_the_sections);
+	RUN(a_page_that_is_too_small_names_a_size);
+	RUN(deltas_have_what_changed);
+	return 0;
+}
