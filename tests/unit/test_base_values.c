@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* test_base_values.c - numbers, paths, mistyped words and growable buffers, as users see them. */
 #include "base/bytes.h"
+#include "base/cell.h"
+#include "base/dynlib.h"
 #include "base/nearest_word.h"
 #include "base/number.h"
 #include "base/path.h"
+#include "base/progress.h"
+#include "base/proto.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -246,6 +253,287 @@ static void invalid_utf_8_skips_only_what_cannot_start_a_character(void)
 	}
 }
 
+/* ---- protocol buffers ----------------------------------------------------------------------- */
+
+static void proto_same(struct proto *p, const char *bytes, size_t size)
+{
+	CHECK_EQ(p->error, 0);
+	CHECK_EQ(p->used, size);
+	CHECK(!memcmp(p->buf, bytes, size));
+	proto_release(p);
+	CHECK(!p->buf && !p->used);
+}
+
+#define PROTO_SAME(p, bytes) proto_same(p, bytes, sizeof(bytes) - 1)
+
+static void values_have_tags_and_the_shortest_length(void)
+{
+	struct proto p = { 0 };
+
+	proto_u64(&p, 1, 0);
+	proto_u64(&p, 15, 127);
+	proto_u64(&p, 16, 128);
+	proto_i64(&p, 2, -1);
+	proto_fixed64(&p, 3, 0x0102030405060708);
+	proto_double(&p, 4, 1.0);
+	PROTO_SAME(&p, "\x08\x00"
+		       "\x78\x7f"
+		       "\x80\x01\x80\x01"
+		       "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+		       "\x19\x08\x07\x06\x05\x04\x03\x02\x01"
+		       "\x21\x00\x00\x00\x00\x00\x00\xf0\x3f");
+}
+
+static void strings_become_valid_and_bytes_stay(void)
+{
+	struct proto p = { 0 };
+
+	proto_string(&p, 1, "a\xc3\xa9", 3);
+	proto_string(&p, 1, "", 0);
+	proto_string(&p, 1, "x\xff\xffy", 4);
+	proto_string(&p, 1, "\xef\xbf\xbd", 3); /* a valid U+FFFD */
+	proto_bytes(&p, 2, "\xff\x00", 2);
+	PROTO_SAME(&p, "\x0a\x03"
+		       "a\xc3\xa9"
+		       "\x0a\x00"
+		       "\x0a\x08x\xef\xbf\xbd\xef\xbf\xbdy"
+		       "\x0a\x03\xef\xbf\xbd"
+		       "\x12\x02\xff\x00");
+}
+
+static void a_long_message_has_a_longer_length(void)
+{
+	char text[5000];
+	struct proto p = { 0 };
+
+	memset(text, 'x', sizeof(text));
+	proto_begin(&p, 1);
+	proto_begin(&p, 2);
+	proto_end(&p);
+	proto_string(&p, 3, text, 127);
+	proto_end(&p);
+	CHECK_EQ(p.used, 3 + 2 + 2 + 127);
+	CHECK(!memcmp(p.buf, "\x0a\x83\x01\x12\x00\x1a\x7fx", 8));
+	p.used = 0;
+	proto_begin(&p, 1);
+	proto_bytes(&p, 3, text, sizeof(text)); /* more than the first buffer */
+	proto_end(&p);
+	CHECK_EQ(p.error, 0);
+	CHECK_EQ(p.used, 3 + 3 + 5000);
+	CHECK(!memcmp(p.buf, "\x0a\x8b\x27\x1a\x88\x27x", 7) && p.buf[p.used - 1] == 'x');
+	proto_release(&p);
+}
+
+static void messages_are_nested_eight_deep_at_most(void)
+{
+	struct proto p = { 0 };
+	unsigned i;
+
+	for (i = 0; i < PROTO_DEPTH_MAX; i++)
+		proto_begin(&p, 1);
+	CHECK_EQ(p.error, 0);
+	proto_begin(&p, 1);
+	CHECK_EQ(p.error, -E2BIG);
+	i = (unsigned)p.used;
+	proto_u64(&p, 1, 1); /* nothing is written after a failure */
+	proto_end(&p);
+	CHECK_EQ(p.used, i);
+	proto_release(&p);
+	proto_end(&p); /* none was begun */
+	CHECK_EQ(p.error, -EINVAL);
+	proto_release(&p);
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static void cell_same(struct cell c, enum cell_form form, bool guard, const char *wanted)
+{
+	char text[256];
+	char *end = cell_format(text, &c, form, guard);
+
+	CHECK((size_t)(end - text) <= cell_format_max(&c));
+	*end = '\0';
+	CHECK_STR(text, wanted);
+}
+
+static void cells_are_quoted_where_they_must_be(void)
+{
+	static const char *const cases[][4] = {
+		/* text, CSV, CSV quoted, JSON */
+		{ "plain", "plain", "\"plain\"", "\"plain\"" },
+		{ "", "\"\"", "\"\"", "\"\"" },
+		{ " a", "\" a\"", "\" a\"", "\" a\"" },
+		{ "a ", "\"a \"", "\"a \"", "\"a \"" },
+		{ "a b", "a b", "\"a b\"", "\"a b\"" },
+		{ "a,b", "\"a,b\"", "\"a,b\"", "\"a,b\"" },
+		{ "a\"b", "\"a\"\"b\"", "\"a\"\"b\"", "\"a\\\"b\"" },
+		{ "a\nb", "\"a\nb\"", "\"a\nb\"", "\"a\\u000ab\"" },
+		{ "a\rb", "\"a\rb\"", "\"a\rb\"", "\"a\\u000db\"" },
+		{ "a\\b", "a\\b", "\"a\\b\"", "\"a\\\\b\"" },
+		{ "a\xff", "a\xef\xbf\xbd", "\"a\xef\xbf\xbd\"", "\"a\xef\xbf\xbd\"" },
+		{ "\x1f\xc3\xa9", "\x1f\xc3\xa9", "\"\x1f\xc3\xa9\"", "\"\\u001f\xc3\xa9\"" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cell c = cell_text(cases[i][0], strlen(cases[i][0]));
+
+		cell_same(c, CELL_CSV, true, cases[i][1]);
+		cell_same(c, CELL_CSV_QUOTED, true, cases[i][2]);
+		cell_same(c, CELL_JSON, true, cases[i][3]);
+	}
+	cell_same(cell_text("=1+1", 4), CELL_CSV, true, "'=1+1");
+	cell_same(cell_text("=1+1", 4), CELL_CSV, false, "=1+1");
+	cell_same(cell_text("=1+1", 4), CELL_CSV_QUOTED, true, "\"'=1+1\"");
+}
+
+static void numbers_in_cells_are_exact(void)
+{
+	const struct cell nan = { .kind = CELL_DOUBLE, .d = NAN };
+	const struct cell inf = { .kind = CELL_FLOAT, .f = INFINITY };
+	const struct cell less = { .kind = CELL_DOUBLE, .d = -INFINITY };
+	const struct cell real = { .kind = CELL_DOUBLE, .d = 0.1 };
+	const struct cell none = { .kind = CELL_NULL };
+
+	cell_same((struct cell){ .kind = CELL_SIGNED, .i = INT64_MIN }, CELL_CSV, false,
+		  "-9223372036854775808");
+	cell_same((struct cell){ .kind = CELL_SIGNED, .i = 7 }, CELL_JSON, false, "7");
+	cell_same(cell_u64(UINT64_MAX), CELL_CSV, false, "18446744073709551615");
+	cell_same((struct cell){ .kind = CELL_BOOL, .u = 1 }, CELL_CSV, false, "true");
+	cell_same((struct cell){ .kind = CELL_BOOL, .u = 0 }, CELL_JSON, false, "false");
+	cell_same((struct cell){ .kind = CELL_FLOAT, .f = 0.1f }, CELL_CSV, false, "0.1");
+	cell_same(real, CELL_JSON, false, "0.1");
+	cell_same(nan, CELL_CSV, false, "nan");
+	cell_same(inf, CELL_CSV, false, "inf");
+	cell_same(less, CELL_CSV, false, "-inf");
+	cell_same(nan, CELL_JSON, false, "null");
+	cell_same(inf, CELL_JSON, false, "null");
+	cell_same(none, CELL_JSON, false, "null");
+	cell_same(none, CELL_CSV, false, "");
+	CHECK(!cell_is_finite(&nan) && !cell_is_finite(&inf) && cell_is_finite(&real));
+}
+
+/* ---- libraries ---------------------------------------------------------------------------------
+ */
+
+static void a_library_is_loaded_or_its_package_is_named(void)
+{
+	double (*cosine)(double) = NULL;
+	void *none = NULL;
+	const struct dynlib_symbol good[] = { { "cos", (void *)&cosine, NULL } };
+	const struct dynlib_symbol wrong[] = { { "cos", (void *)&cosine, NULL },
+					       { "no_such_function", &none, NULL } };
+	struct dynlib lib = { "libm.so.6", "libc6", good, 1, NULL };
+	struct dynlib missing = { "libnothing.so.9", "libnothing9", good, 1, NULL };
+	struct dynlib partial = { "libm.so.6", "libnew", wrong, 2, NULL };
+	struct err err = { 0 };
+
+	CHECK_EQ(dynlib_load(&lib, &err), 0);
+	CHECK(lib.handle != NULL && cosine && cosine(0) == 1);
+	CHECK_EQ(dynlib_load(&lib, &err), 0); /* again */
+	CHECK_EQ(dynlib_load(&missing, &err), -ENOENT);
+	CHECK(strstr(err.text, "cannot load libnothing.so.9: "));
+	CHECK_STR(err.hint, "install the package libnothing9");
+	CHECK_EQ(dynlib_load(&partial, &err), -ENOENT);
+	CHECK(partial.handle == NULL && strstr(err.text, "no_such_function"));
+}
+
+/* ---- progress ----------------------------------------------------------------------------------
+ */
+
+/* What @show prints to a terminal. */
+static void on_terminal(void (*show)(void), char *text, size_t size)
+{
+	int terminal = posix_openpt(O_RDWR | O_NOCTTY), before = dup(STDERR_FILENO), slave;
+	ssize_t got;
+
+	CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+	slave = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+	CHECK(slave >= 0 && dup2(slave, STDERR_FILENO) >= 0);
+	show();
+	fputc('.', stderr); /* so that the read does not wait */
+	fflush(stderr);
+	CHECK(dup2(before, STDERR_FILENO) >= 0);
+	got = read(terminal, text, size - 1);
+	CHECK(got > 0);
+	text[got] = '\0';
+	close(slave);
+	close(terminal);
+	close(before);
+}
+
+/* As if a second had passed, in which half of @total was done. */
+static struct progress begun(uint64_t total, const char *unit)
+{
+	struct progress p;
+
+	progress_start(&p, "reading t", total);
+	p.start_ns -= UINT64_C(1000000000);
+	p.next_ns = 0;
+	p.unit = unit;
+	return p;
+}
+
+static void show_early(void)
+{
+	struct progress p;
+
+	progress_start(&p, "reading t", 100);
+	CHECK_EQ(p.next_ns - p.start_ns, 1000000000);
+	p.next_ns += UINT64_C(1000000000000); /* however slow this test is */
+	progress_update(&p, 50);
+	progress_full(&p, NULL);
+	progress_end(&p);
+}
+
+static void show_half(void)
+{
+	struct progress p = begun(4000000, NULL);
+
+	progress_update(&p, 2000000);
+	CHECK(p.shown && p.next_ns > p.start_ns);
+	progress_update(&p, 3000000); /* too soon after the last one */
+}
+
+static void show_events(void)
+{
+	struct progress p = begun(0, "events");
+
+	progress_update(&p, 1234567);
+	progress_full(&p, "sorting");
+	progress_end(&p);
+}
+
+static void show_all(void)
+{
+	struct progress p = begun(1000000, NULL);
+
+	progress_update(&p, 2000000);
+	progress_end(&p);
+	progress_end(&p); /* once */
+}
+
+static void progress_is_shown_on_terminals_after_a_second(void)
+{
+	char text[512];
+	struct progress p;
+
+	progress_start(&p, "x", 1);
+	CHECK(p.on == (isatty(STDERR_FILENO) != 0));
+	if (access("/dev/ptmx", R_OK | W_OK) != 0)
+		return; /* no terminals here */
+	on_terminal(show_early, text, sizeof(text));
+	CHECK_STR(text, ".");
+	on_terminal(show_half, text, sizeof(text));
+	CHECK(strstr(text, "\rreading t: 2 MB, ") && strstr(text, " MB/s, 50 %, "));
+	CHECK(strstr(text, " s to go\033[K."));
+	on_terminal(show_events, text, sizeof(text));
+	CHECK(strstr(text, "\rreading t: 1,234,567 events\033[K\rreading t: 0 events, 100 %, "
+			   "sorting\033[K\r\033[K."));
+	on_terminal(show_all, text, sizeof(text));
+	CHECK(strstr(text, " MB/s, 100 %\033[K\r\033[K."));
+}
+
 int main(void)
 {
 	RUN(counts_have_commas_and_eight_are_valid_at_a_time);
@@ -259,5 +547,13 @@ int main(void)
 	RUN(buffers_keep_their_bytes_while_they_grow);
 	RUN(a_buffer_that_cannot_grow_stays_as_it_is);
 	RUN(invalid_utf_8_skips_only_what_cannot_start_a_character);
+	RUN(values_have_tags_and_the_shortest_length);
+	RUN(strings_become_valid_and_bytes_stay);
+	RUN(a_long_message_has_a_longer_length);
+	RUN(messages_are_nested_eight_deep_at_most);
+	RUN(cells_are_quoted_where_they_must_be);
+	RUN(numbers_in_cells_are_exact);
+	RUN(a_library_is_loaded_or_its_package_is_named);
+	RUN(progress_is_shown_on_terminals_after_a_second);
 	return 0;
 }

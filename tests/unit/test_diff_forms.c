@@ -4,7 +4,9 @@
 
 #include "analyze/diff.h"
 #include "base/json_writer.h"
+#include "busy_trace.h"
 #include "check.h"
+#include "golden.h"
 
 #define MS UINT64_C(1000000)
 
@@ -316,8 +318,123 @@ static void release_histograms(struct histogram *h, size_t nr)
 		histogram_release(h++);
 }
 
+/* ---- traces ---------------------------------------------------------------------------- */
+
+static void busy_take(void *to, const struct trace_item *item)
+{
+	CHECK_EQ(analysis_add(to, item), 0);
+}
+
+/* Waits at site 2 take @wait_ms, at site 3 always 2 ms; @left coroutines of site 7 stay. */
+static void add_run(struct diff_profile *p, double wait_ms, double ready_ms, unsigned left,
+		    bool has_new_site, bool has_deadlock)
+{
+	static const struct trace_stats stats;
+	struct analysis *a = analysis_new(NULL);
+	struct report r = { .trace = "t", .analysis = a, .stats = &stats };
+	double ms = 10;
+	unsigned i;
+
+	CHECK(a != NULL);
+	busy_nr = 0;
+	busy_born(0, 1, 7, 1, "worker");
+	for (i = 0; i < 60; i++) {
+		double wait = wait_ms * (1 + i % 7 / 10.0);
+
+		busy_waits(ms, 1, 7, i % 2 ? 3 : 2, TRACE_REASON_USER, 0);
+		ms += i % 2 ? 2 : wait;
+		BUSY(WAKE, ms, .probe_id = 1, .tid = 9);
+		ms += i % 2 ? 0.5 : ready_ms;
+		busy_runs(ms, 1, 7);
+		ms += 1 + i % 3;
+	}
+	for (i = 0; i < left; i++) {
+		busy_born(ms, 100 + i, 8, 7, NULL);
+		busy_waits(ms + 0.5, 100 + i, 8, has_new_site ? 9 : 8, TRACE_REASON_SIGNAL, 0);
+		ms += 1;
+	}
+	if (has_deadlock) {
+		busy_born(ms, 50, 8, 7, "self");
+		busy_waits(ms + 1, 50, 8, 10, TRACE_REASON_JOIN, 50);
+	}
+	busy_ends(ms + 2, 1, 7);
+	busy_put_start(busy_take, a);
+	busy_put_events(busy_take, a);
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	CHECK_EQ(diff_profile_add(p, &r), 0);
+	analysis_free(a);
+}
+
+static void check_diff(const struct diff *d, const char *name)
+{
+	static const char *const notes_of[] = { "a note", NULL };
+	const struct diff_form form = { base_names, head_names, notes_of, false, true };
+	char *text = NULL, *lines;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct json_writer j;
+	json_t *root;
+
+	CHECK(out != NULL);
+	CHECK_EQ(diff_text(d, &form, out), 0);
+	CHECK_EQ(diff_markdown(d, &form, out), 0);
+	CHECK_EQ(diff_json(d, &form, out), 0);
+	fprintf(out, "\n");
+	jw_init_buffer(&j);
+	jw_object_begin(&j);
+	CHECK_EQ(diff_put_pairs(&j, d, 100), 0);
+	jw_object_end(&j);
+	root = json_loads(jw_text(&j, NULL), 0, NULL);
+	CHECK(root != NULL);
+	lines = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+	fprintf(out, "%s\n", lines);
+	free(lines);
+	json_decref(root);
+	jw_release(&j);
+	fclose(out);
+	golden_check(name, text);
+	free(text);
+}
+
+static void runs_of_two_builds_are_compared(void)
+{
+	struct diff d = { 0 };
+	unsigned i;
+
+	diff_profile_init(&d.base, 3);
+	diff_profile_init(&d.head, 3);
+	for (i = 0; i < 3; i++) {
+		add_run(&d.base, 5 + 0.1 * i, 1, 2, false, false);
+		add_run(&d.head, 20 + 0.1 * i, 0.1, 40, true, true);
+	}
+	diff_profile_sort(&d.base);
+	diff_profile_sort(&d.head);
+	CHECK_EQ(diff_compare(&d), 0);
+	check_diff(&d, "diff.txt");
+	diff_release(&d);
+}
+
+static void equal_runs_do_not_differ(void)
+{
+	struct diff d = { 0 };
+
+	diff_profile_init(&d.base, 1);
+	diff_profile_init(&d.head, 1);
+	add_run(&d.base, 5, 1, 2, false, true);
+	add_run(&d.head, 5, 1, 2, false, true);
+	diff_profile_sort(&d.base);
+	diff_profile_sort(&d.head);
+	CHECK_EQ(diff_compare(&d), 0);
+	CHECK_EQ(d.nr, 0);
+	CHECK_EQ(d.compared, d.nr_pairs);
+	check_diff(&d, "diff-equal.txt");
+	diff_release(&d);
+}
+
 int main(void)
 {
+	RUN(runs_of_two_builds_are_compared);
+	RUN(equal_runs_do_not_differ);
 	RUN(nothing_differs);
 	RUN(every_kind_of_change_is_described);
 	RUN(long_lists_are_cut);

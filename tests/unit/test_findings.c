@@ -2,6 +2,12 @@
 /* test_findings.c - findings are grouped, counted, merged, doubted and sorted; what a wait is for.
  */
 #include "analyze/detector.h"
+#include "analyze/suppress.h"
+#include "analyze/waiting_facts.h"
+
+#include <errno.h>
+#include <unistd.h>
+
 #include "check.h"
 
 #define MS MODEL_MS
@@ -229,8 +235,139 @@ static void confidences_have_names(void)
 	CHECK_EQ(confidence_from_name("certain"), -1);
 }
 
+/* ---- suppressions --------------------------------------------------------------------------- */
+
+static char rules_path[] = "/tmp/test-rules-XXXXXX";
+
+static int read_rules(struct suppressions *s, const char *text, struct err *err)
+{
+	FILE *f = fopen(rules_path, "w");
+
+	CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+	return suppressions_read(s, rules_path, err);
+}
+
+static uint32_t matched_by(struct suppressions *s, const char *detector, const char *place,
+			   const char *function, const char *kind)
+{
+	return suppressions_match(s,
+				  &(struct suppression_subject){ detector, place, function, kind });
+}
+
+static void rules_match_places_functions_and_kinds(void)
+{
+	static const char text[] = "# a comment\n"
+				   "\n"
+				   "  leak:server.c:12 *  \r\n"
+				   "lost-wakeup:function:read_*\n"
+				   "*:kind:worker*\n"
+				   "deadlock:function:\n"
+				   "herd:*";
+	struct suppressions s = { 0 };
+	struct err err = { 0 };
+
+	CHECK_EQ(read_rules(&s, text, &err), 0);
+	CHECK_EQ(s.nr, 5);
+	CHECK_EQ(s.rules[0].line, 3);
+	CHECK_STR(s.rules[0].glob, "server.c:12 *");
+	CHECK_EQ(s.rules[1].of, SUPPRESS_FUNCTION);
+	CHECK_EQ(s.rules[2].of, SUPPRESS_KIND);
+	CHECK_EQ(matched_by(&s, "leak", "server.c:12 main", "main", NULL), 1);
+	CHECK_EQ(matched_by(&s, "leak", "server.c:13 main", "main", NULL), 0);
+	CHECK_EQ(matched_by(&s, "herd", "server.c:12 main", NULL, NULL), 5);
+	CHECK_EQ(matched_by(&s, "lost-wakeup", "x", "read_all", NULL), 2);
+	CHECK_EQ(matched_by(&s, "lost-wakeup", "read_all", "write_all", NULL), 0);
+	CHECK_EQ(matched_by(&s, "migration", "x", "y", "worker 7"), 3); /* any detector */
+	CHECK_EQ(matched_by(&s, "migration", "x", "y", "reader"), 0);
+	CHECK_EQ(matched_by(&s, "deadlock", "x", NULL, NULL), 4); /* without a function */
+	CHECK_EQ(matched_by(&s, "deadlock", "x", "f", NULL), 0);
+	CHECK_EQ(s.rules[0].used, 1);
+	CHECK_EQ(s.rules[4].used, 1);
+	suppressions_release(&s);
+	CHECK(!s.rules && !s.nr);
+}
+
+static void rules_that_cannot_be_meant_are_errors(void)
+{
+	struct suppressions s = { 0 };
+	struct err err = { 0 };
+	unsigned i;
+	char many[1024] = "";
+
+	CHECK_EQ(read_rules(&s, "leak:a\nleak\n", &err), -EINVAL);
+	CHECK(strstr(err.text, ":2: 'leak' is not a suppression"));
+	CHECK(strstr(err.hint, "a line is DETECTOR:function:GLOB"));
+	CHECK_EQ(read_rules(&s, "leak:\n", &err), -EINVAL);
+	CHECK_EQ(read_rules(&s, "\nleek:x\n", &err), -EINVAL);
+	CHECK(strstr(err.text, ":2: unknown detector 'leek'"));
+	CHECK_STR(err.hint, "'corotracer report --list' names them");
+	suppressions_release(&s);
+	for (i = 0; i < 40; i++)          /* more than there is room for at first */
+		strcat(many, "leak:x\n"); /* NOLINT: 280 bytes */
+	CHECK_EQ(read_rules(&s, many, &err), 0);
+	CHECK_EQ(s.nr, 40);
+	suppressions_release(&s);
+	unlink(rules_path);
+	CHECK_EQ(suppressions_read(&s, rules_path, &err), -ENOENT);
+	CHECK(strstr(err.text, "cannot open '/tmp/test-rules-"));
+}
+
+/* ---- coroutines from before the attach ----------------------------------------------------------
+ */
+
+static void waiting_text(const struct waiting_facts *w, size_t most, const char *wanted)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	waiting_facts_print(w, out, most);
+	fclose(out);
+	CHECK_STR(text, wanted);
+	free(text);
+}
+
+static void coroutines_from_before_are_listed_by_their_stacks(void)
+{
+	struct trace_waiting fact = { .count = 9, .unmoved = 1, .is_checked = true, .stack = "a" };
+	struct waiting_facts w = { 0 };
+	unsigned i;
+
+	waiting_text(&w, 0, "");
+	CHECK_EQ(waiting_facts_add(&w, &fact), 0);
+	waiting_text(&w, 0,
+		     "1 coroutine existed before the program was attached and did not run:\n"
+		     "  1 x a\n");
+	fact.unmoved = 0; /* all of them ran */
+	CHECK_EQ(waiting_facts_add(&w, &fact), 0);
+	CHECK_EQ(w.nr, 1);
+	fact = (struct trace_waiting){ .count = 2, .verdict = "lost" };
+	CHECK_EQ(waiting_facts_add(&w, &fact), 0);
+	CHECK_EQ(waiting_facts_count(&w, true), 1);
+	CHECK_EQ(waiting_facts_count(&w, false), 2);
+	waiting_text(&w, 1,
+		     "1 coroutine existed before the program was attached and did not run:\n"
+		     "  1 x a\n  and 1 more stacks\n");
+	for (i = 0; i < 20; i++)
+		CHECK_EQ(waiting_facts_add(&w, &fact), 0);
+	CHECK_EQ(w.nr, 22);
+	waiting_facts_release(&w);
+	CHECK_EQ(waiting_facts_add(&w, &fact), 0);
+	waiting_text(&w, 0,
+		     "2 coroutines existed before the program was attached; which of them "
+		     "ran is unknown:\n  2 x ?, lost\n");
+	fact.missing = "why";
+	CHECK_EQ(waiting_facts_add(&w, &fact), 0);
+	fact.missing = "other";
+	CHECK_EQ(waiting_facts_add(&w, &fact), 0);
+	CHECK_STR(w.missing, "why");
+	CHECK_EQ(w.nr, 1);
+	waiting_facts_release(&w);
+}
+
 int main(void)
 {
+	CHECK(close(mkstemp(rules_path)) == 0);
 	RUN(a_group_counts_and_keeps_the_extremes);
 	RUN(the_example_is_certain_then_undoubted_then_old);
 	RUN(groups_beyond_the_limit_are_counted);
@@ -240,5 +377,8 @@ int main(void)
 	RUN(a_finding_keeps_its_first_lines_of_evidence);
 	RUN(a_wait_is_named_by_its_reason_and_resource);
 	RUN(confidences_have_names);
+	RUN(rules_match_places_functions_and_kinds);
+	RUN(rules_that_cannot_be_meant_are_errors);
+	RUN(coroutines_from_before_are_listed_by_their_stacks);
 	return 0;
 }

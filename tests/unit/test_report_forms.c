@@ -378,7 +378,7 @@ static void check_golden_json(const struct bed *b, int (*form)(const struct repo
 	json_t *root = json_loads(text, 0, NULL);
 
 	CHECK(root != NULL);
-	lines = json_dumps(root, JSON_INDENT(1));
+	lines = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
 	CHECK(lines != NULL);
 	golden_hide(lines, COROTRACER_VERSION);
 	golden_check(name, lines);

@@ -369,6 +369,198 @@ static void a_wait_that_breaks_its_rhythm_is_a_suspicion(void)
 	bed_found_none(with_rhythm(1, 1200), "lost-wakeup");
 }
 
+/* ---- everything is asleep --------------------------------------------------------------- */
+
+/* Two coroutines wait for @reason since 10 ms; the trace ends @quiet_ms later. */
+static struct analysis *with_sleepers(unsigned reason, double quiet_ms, bool is_woken_outside)
+{
+	struct analysis *a = with_running(2);
+
+	if (is_woken_outside) {
+		sleep_on(a, 3, 1, reason, 0x10000);
+		BED_ADD(a, WAKE, 4, .probe_id = 1, .tid = 99);
+		BED_ADD(a, RESUME, 5, .probe_id = 1, .tid = 11);
+	}
+	sleep_on(a, 9, 2, reason, 0x20000);
+	sleep_on(a, 10, 1, reason, 0x10000);
+	bed_end(a, 10 + quiet_ms, 0);
+	return a;
+}
+
+static void a_program_in_which_all_wait_for_others_is_stalled(void)
+{
+	static const uint8_t inner[] = { TRACE_REASON_JOIN, TRACE_REASON_MUTEX,
+					 TRACE_REASON_SEMAPHORE, TRACE_REASON_CHANNEL_SEND,
+					 TRACE_REASON_CHANNEL_RECV };
+	static const uint8_t outer[] = { TRACE_REASON_IO_READ, TRACE_REASON_TIMER,
+					 TRACE_REASON_SIGNAL,  TRACE_REASON_UNKNOWN,
+					 TRACE_REASON_USER,    TRACE_REASON_YIELD };
+	size_t i;
+
+	for (i = 0; i < sizeof(inner); i++)
+		bed_found(with_sleepers(inner[i], 200, false), "stalled", CONFIDENCE_SUSPECT,
+			  "all coroutines are asleep: none has run for the last 200.000 ms, and "
+			  "each waits for another one");
+	for (i = 0; i < sizeof(outer); i++)
+		bed_found_none(with_sleepers(outer[i], 200, false), "stalled");
+	bed_found_none(with_sleepers(TRACE_REASON_SEMAPHORE, 199.9, false), "stalled");
+	/* Code outside of all coroutines woke one before: it may do so again. */
+	bed_found_none(with_sleepers(TRACE_REASON_SEMAPHORE, 300, true), "stalled");
+	bed_found_none(with_sleepers(TRACE_REASON_CHANNEL_RECV, 300, true), "stalled");
+}
+
+static void one_that_may_go_on_is_enough(void)
+{
+	struct analysis *a = with_running(3); /* the third one runs */
+
+	sleep_on(a, 9, 2, TRACE_REASON_SEMAPHORE, 0x20000);
+	sleep_on(a, 10, 1, TRACE_REASON_SEMAPHORE, 0x10000);
+	bed_end(a, 400, 0);
+	bed_found_none(a, "stalled");
+
+	a = with_running(2); /* woken, and not run */
+	sleep_on(a, 9, 2, TRACE_REASON_SEMAPHORE, 0x20000);
+	sleep_on(a, 10, 1, TRACE_REASON_SEMAPHORE, 0x10000);
+	BED_ADD(a, WAKE, 11, .probe_id = 1, .tid = 12, .peer = 2);
+	bed_end(a, 400, 0);
+	bed_found_none(a, "stalled");
+
+	a = with_running(3); /* ended: it does not count */
+	BED_ADD(a, END, 8, .probe_id = 3, .tid = 13);
+	sleep_on(a, 9, 2, TRACE_REASON_SEMAPHORE, 0x20000);
+	sleep_on(a, 10, 1, TRACE_REASON_SEMAPHORE, 0x10000);
+	bed_end(a, 400, 0);
+	bed_found(a, "stalled", CONFIDENCE_SUSPECT, "for the last 390.000 ms");
+}
+
+/* ---- descriptors ------------------------------------------------------------------------- */
+
+static struct analysis *with_descriptor(const char *kind, const char *ready, const char *watch,
+					uint64_t unread, double end_ms)
+{
+	struct analysis *a = with_running(2);
+	struct trace_item item;
+
+	sleep_on(a, 10, 1, TRACE_REASON_IO_READ, 7);
+	trace_item_init(&item, TRACE_ITEM_DESCRIPTOR);
+	item.descriptor = (struct trace_descriptor){ .probe_id = 1,
+						     .fd = 7,
+						     .from_ts = BED_MS(400),
+						     .to_ts = BED_MS(500),
+						     .unread = unread,
+						     .kind = kind,
+						     .ready = ready,
+						     .watch = watch };
+	CHECK_EQ(analysis_add(a, &item), 0);
+	go_on(a, 2, 20, end_ms);
+	bed_end(a, end_ms, 0);
+	return a;
+}
+
+static void a_descriptor_that_is_ready_says_how(void)
+{
+	static const struct {
+		const char *kind, *ready;
+		uint64_t unread;
+		const char *text;
+	} cases[] = {
+		{ "socket", "read", 3, "descriptor 7 is a socket with 3 unread bytes" },
+		{ "pipe", "read", 0, "descriptor 7 is a pipe that is readable" },
+		{ "eventfd", "read", 2, "descriptor 7 is a eventfd with the count 2" },
+		{ "timerfd", "read", 1, "descriptor 7 is a timerfd that has expired" },
+		{ "socket", "write", 0, "descriptor 7 is a socket that is writable" },
+		{ "socket", "error", 9,
+		  "descriptor 7 is a socket that has an error or was closed" },
+		{ "later", "read", 4, "descriptor 7 is a descriptor with 4 unread bytes" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		bed_found(with_descriptor(cases[i].kind, cases[i].ready, NULL, cases[i].unread,
+					  1400),
+			  "lost-wakeup", CONFIDENCE_STRONG, cases[i].text);
+	bed_found(with_descriptor("pipe", "read", NULL, 0, 1399.9), "lost-wakeup",
+		  CONFIDENCE_SUSPECT, "the collector saw it twice, 100.000 ms apart");
+}
+
+static void a_descriptor_says_how_epoll_watches_it(void)
+{
+	static const char *const cases[][2] = {
+		{ "none", "no epoll set of the process has the descriptor" },
+		{ "level", "epoll reports it at every epoll_wait(): the event is not passed on" },
+		{ "edge", "it is registered edge-triggered, and the edge was delivered before" },
+		{ "disarmed", "its one-shot registration is disarmed: its event was delivered" },
+		{ "other", "it is registered with epoll, but not for what the coroutine waits" },
+	};
+	struct analysis *a;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		a = with_descriptor("socket", "read", cases[i][0], 1, 1400);
+		CHECK_STR(bed_group(a, "lost-wakeup")->finding.evidence[0].text, cases[i][1]);
+		analysis_free(a);
+	}
+}
+
+/* ---- leaks ---------------------------------------------------------------------------------- */
+
+/* Coroutines are created every @period_ms up to @end_ms; each @nth one ends. */
+static struct analysis *with_births(double period_ms, double end_ms, unsigned nth)
+{
+	struct analysis *a = bed_begin(NULL);
+	uint64_t id = 10;
+	double ms;
+
+	BED_ADD(a, BIRTH, 0, .probe_id = 1, .site = 1);
+	BED_ADD(a, RESUME, 0.1, .probe_id = 1);
+	for (ms = 1; ms < end_ms; ms += period_ms, id++) {
+		BED_ADD(a, BIRTH, ms, .probe_id = id, .site = 5);
+		BED_ADD(a, RESUME, ms + 0.1, .probe_id = id);
+		BED_ADD(a, SUSPEND, ms + 0.2, .probe_id = id, .site = 6,
+			.reason = TRACE_REASON_IO_READ, .resource = id);
+		if (nth && id % nth == 0) {
+			BED_ADD(a, RESUME, ms + 0.3, .probe_id = id);
+			BED_ADD(a, END, ms + 0.4, .probe_id = id, .flags = TRACE_DESTROYED);
+		}
+	}
+	bed_end(a, end_ms, 0);
+	return a;
+}
+
+static void coroutines_that_only_become_more_leak(void)
+{
+	bed_found(with_births(20, 2000, 0), "leak", CONFIDENCE_SUSPECT,
+		  "100 exist at the end of 100 created; 67 of them have not moved for a third of "
+		  "the run");
+	bed_found(with_births(20, 2000, 2), "leak", CONFIDENCE_SUSPECT,
+		  "50 exist at the end of 100 created");
+	bed_found_none(with_births(20, 2000, 1), "leak");
+	bed_found_none(with_births(9, 900, 0), "leak");    /* too short */
+	bed_found_none(with_births(100, 2000, 0), "leak"); /* too few */
+}
+
+static void a_number_that_falls_is_no_leak(void)
+{
+	struct analysis *a = bed_begin(NULL);
+	uint64_t id, gone = 10;
+	double ms = 1;
+
+	for (id = 10; id < 110; id++, ms += 20) {
+		BED_ADD(a, BIRTH, ms, .probe_id = id, .site = 5);
+		BED_ADD(a, RESUME, ms + 0.1, .probe_id = id);
+		BED_ADD(a, SUSPEND, ms + 0.2, .probe_id = id, .site = 6,
+			.reason = TRACE_REASON_IO_READ, .resource = id);
+		/* At two thirds of the run, most of them end. */
+		for (; id == 76 && gone < 50; gone++) {
+			BED_ADD(a, RESUME, ms + 0.3 + (double)gone / 1000, .probe_id = gone);
+			BED_ADD(a, END, ms + 0.3005 + (double)gone / 1000, .probe_id = gone,
+				.flags = TRACE_DESTROYED);
+		}
+	}
+	bed_end(a, ms, 0);
+	bed_found_none(a, "leak");
+}
+
 int main(void)
 {
 	RUN(locks_taken_in_two_orders_are_a_proven_deadlock);
@@ -387,5 +579,11 @@ int main(void)
 	RUN(a_parent_is_woken_when_its_child_ends);
 	RUN(a_coroutine_that_was_woken_runs);
 	RUN(a_wait_that_breaks_its_rhythm_is_a_suspicion);
+	RUN(a_program_in_which_all_wait_for_others_is_stalled);
+	RUN(one_that_may_go_on_is_enough);
+	RUN(a_descriptor_that_is_ready_says_how);
+	RUN(a_descriptor_says_how_epoll_watches_it);
+	RUN(coroutines_that_only_become_more_leak);
+	RUN(a_number_that_falls_is_no_leak);
 	return 0;
 }

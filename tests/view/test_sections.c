@@ -6,12 +6,15 @@
 #include <corotracer/version.h>
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
+#include <unistd.h>
 
 #include "busy_trace.h"
 #include "check.h"
 #include "golden.h"
 #include "page/section_read.h"
 #include "view/html.h"
+#include "view/slice_budget.h"
 
 /* ---- a view ------------------------------------------------------------------------- */
 
@@ -121,7 +124,7 @@ static void show_json(const void *text, size_t size)
 	if (!root)
 		fprintf(stderr, "%s: %.*s\n", error.text, (int)size, (const char *)text);
 	CHECK(root != NULL);
-	lines = json_dumps(root, JSON_INDENT(1) | JSON_ENCODE_ANY);
+	lines = json_dumps(root, JSON_INDENT(1) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
 	fprintf(show, "%s\n", lines);
 	free(lines);
 	json_decref(root);
@@ -169,7 +172,7 @@ static void show_value(const char *type, const unsigned char **at)
 	if (!strcmp(type, "f64")) {
 		memcpy(&real, *at, 8);
 		*at += 8;
-		snprintf(text, sizeof(text), "%.12g", real);
+		snprintf(text, sizeof(text), real == floor(real) ? "%.0f" : "%.6g", real);
 	} else if (*type == 'u') {
 		size_t size = (size_t)atoi(type + 1) / 8;
 
@@ -365,7 +368,7 @@ static void show_rows(const json_t *rows)
 	size_t i;
 
 	json_array_foreach (rows, i, row) {
-		char *text = json_dumps(row, JSON_COMPACT);
+		char *text = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(6));
 
 		show_counted(text);
 		free(text);
@@ -444,6 +447,365 @@ static void deltas_have_what_changed(void)
 	view_free(v);
 }
 
+/* ---- bundles -------------------------------------------------------------------------------- */
+
+static void put_text(struct bundle *b, const char *name, const char *text)
+{
+	struct bytes section = { 0 };
+	struct err err = { 0 };
+
+	bytes_add_text(&section, text);
+	CHECK_EQ(bundle_put(b, name, &section, &err), 0);
+	bytes_release(&section);
+}
+
+static void sections_of_a_bundle_are_replaced_and_counted(void)
+{
+	struct bundle b = { 0 };
+	char name[32], text[32], *out = NULL;
+	uint64_t size;
+	size_t written, i;
+	FILE *f;
+
+	for (i = 0; i < 70; i++) {
+		snprintf(name, sizeof(name), "s/%zu", i);
+		snprintf(text, sizeof(text), "text %zu", i);
+		put_text(&b, name, text);
+	}
+	CHECK_EQ(b.nr, 70);
+	size = b.size;
+	put_text(&b, "s/0", "text 0");
+	put_text(&b, "s/69", "text 70");
+	CHECK_EQ(b.nr, 70);
+	CHECK_EQ(b.size, size);
+	f = open_memstream(&out, &written);
+	CHECK_EQ(bundle_write(&b, f), 0);
+	fclose(f);
+	CHECK_EQ(written, b.size);
+	for (i = 0; i < 70; i++) {
+		struct bytes got = { 0 };
+
+		snprintf(name, sizeof(name), "s-%zu", i);
+		snprintf(text, sizeof(text), "text %zu", i < 69 ? i : 70);
+		CHECK_EQ(read_section(out, written, name, &got), 1);
+		CHECK(got.size == strlen(text) && !memcmp(got.data, text, got.size));
+		bytes_release(&got);
+	}
+	free(out);
+	bundle_release(&b);
+	CHECK(!b.nr && !b.size && !b.sections);
+	f = fopen("/dev/full", "w");
+	put_text(&b, "s", "x");
+	setvbuf(f, NULL, _IONBF, 0);
+	CHECK_EQ(bundle_write(&b, f), -EIO);
+	fclose(f);
+	bundle_release(&b);
+}
+
+/* A section of @size bytes of all values goes through the page. */
+static void check_size(size_t size)
+{
+	struct bytes section = { 0 }, got = { 0 };
+	struct bundle b = { 0 };
+	struct err err = { 0 };
+	char *out = NULL;
+	size_t written, i;
+	FILE *f = open_memstream(&out, &written);
+
+	for (i = 0; i < size; i++) {
+		unsigned char byte = (unsigned char)(i * 7919 >> 3);
+
+		bytes_add(&section, &byte, 1);
+	}
+	CHECK_EQ(bundle_put(&b, "data", &section, &err), 0);
+	CHECK_EQ(bundle_write(&b, f), 0);
+	fclose(f);
+	CHECK_EQ(read_section(out, written, "data", &got), 1);
+	CHECK(got.size == size && (!size || !memcmp(got.data, section.data, size)));
+	free(out);
+	bytes_release(&got);
+	bytes_release(&section);
+	bundle_release(&b);
+}
+
+static void sections_of_every_size_are_read_back(void)
+{
+	size_t size;
+
+	for (size = 0; size < 40; size++)
+		check_size(size);
+	check_size(20000);
+	check_size(70000);
+}
+
+static void a_damaged_section_is_an_error(void)
+{
+	static const struct {
+		const char *text;
+		int code;
+		const char *why;
+	} cases[] = {
+		{ "<x id=\"ct-data\">!!!!</x>", -EINVAL, "section 'data' of 'p' is damaged" },
+		{ "<x id=\"ct-data\">AAAA</x>", -EINVAL, "section 'data' of 'p' is damaged" },
+		{ "<x id=\"ct-data\"></x>", -EINVAL, "section 'data' of 'p' is damaged" },
+		{ "<x id=\"ct-dat\">AAAA</x>", 0, "" },
+		{ "<x id=\"ct-data\">AAAAAAAAAAAAAAAAAAAA</x>", -EFBIG, "a section of 'p' is too" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		FILE *in = fmemopen((void *)(uintptr_t)cases[i].text, strlen(cases[i].text), "r");
+		struct bytes out = { 0 };
+		struct err err = { 0 };
+
+		CHECK_EQ(page_section_read(in, "p", "data", 10, &out, &err), cases[i].code);
+		CHECK(strstr(err.text, cases[i].why));
+		fclose(in);
+		bytes_release(&out);
+	}
+}
+
+static void a_page_needs_a_place_for_its_data(void)
+{
+	static const unsigned char bare[] = "<html></html>";
+	const struct html_page without = { bare, sizeof(bare) - 1 };
+	struct bundle b = { 0 };
+	struct err err = { 0 };
+	struct html_page got;
+	FILE *out = fopen("/dev/full", "w");
+
+	CHECK_EQ(page_write_bundle(&without, &b, out, &err), -EINVAL);
+	CHECK(strstr(err.text, "the page has no " PAGE_MARK));
+	CHECK_EQ(page_write_bundle(&page, &b, out, &err), -ENOSPC);
+	CHECK(strstr(err.text, "cannot write the page"));
+	fclose(out);
+	CHECK_EQ(page_embedded("nothing", &got, &err), -ENOTSUP);
+	CHECK_STR(err.text, "this corotracer was built without its pages");
+	CHECK(strstr(err.hint, "WITH_WEB=OFF"));
+}
+
+static void an_embedded_page_is_saved_with_its_data(void)
+{
+	char path[] = "/tmp/test-page-XXXXXX";
+	struct html_page embedded;
+	struct bytes got = { 0 };
+	struct err err = { 0 };
+	FILE *in;
+
+	if (page_embedded("memory", &embedded, &err) < 0)
+		return; /* built without pages */
+	CHECK(embedded.size > 1000);
+	CHECK(close(mkstemp(path)) == 0);
+	CHECK_EQ(page_save_json(path, "memory", "{\"a\":1}", 7, &err), 0);
+	in = fopen(path, "r");
+	CHECK_EQ(page_section_read(in, path, "data", 1000, &got, &err), 1);
+	CHECK(got.size == 7 && !memcmp(got.data, "{\"a\":1}", 7));
+	fclose(in);
+	bytes_release(&got);
+	unlink(path);
+	CHECK_EQ(page_save_json("/none/x.html", "memory", "{}", 2, &err), -ENOENT);
+	CHECK_EQ(page_save_json("/dev/full", "memory", "{}", 2, &err), -ENOSPC);
+	CHECK_EQ(page_save_json(path, "nothing", "{}", 2, &err), -ENOTSUP);
+	CHECK(access(path, F_OK) != 0);
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+#define NOTES(origin, list) "{\"format\":1,\"origin\":" origin ",\"notes\":[" list "]}"
+
+static void parse_notes(struct note_list *n, const char *text, int code, const char *why)
+{
+	struct err err = { 0 };
+
+	CHECK_EQ(note_list_parse(n, "n.json", text, strlen(text), &err), code);
+	if (!strstr(err.text, why))
+		fprintf(stderr, "%s\n", err.text);
+	CHECK(strstr(err.text, why));
+}
+
+static void notes_move_to_the_origin_of_the_page(void)
+{
+	static const char text[] = NOTES(
+		"\"1000\"",
+		"{\"from\":5,\"to\":9,\"id\":\"7\",\"text\":\"a <b>\",\"made\":\"now\"},"
+		"{\"from\":20,\"to\":null,\"id\":\"\",\"text\":\"b\",\"made\":\"\"},"
+		"{\"from\":null,\"to\":null,\"id\":\"8\",\"text\":\"c\",\"made\":\"\"},"
+		"{\"text\":3},7");
+	struct note_list n = { 0 };
+	struct bytes out = { 0 };
+
+	parse_notes(&n, text, 0, "");
+	CHECK_EQ(n.nr, 3);
+	CHECK_EQ(n.dropped, 2);
+	CHECK_EQ(n.origin, 1000);
+	CHECK(n.all[0].has_from && n.all[0].has_to && n.all[0].from == 5 && n.all[0].to == 9);
+	CHECK(n.all[1].has_from && !n.all[1].has_to && !n.all[2].has_from);
+	CHECK_EQ(note_list_outside(&n, 1005, 1020), 0);
+	CHECK_EQ(note_list_outside(&n, 1006, 1020), 1);
+	CHECK_EQ(note_list_outside(&n, 1005, 1019), 1);
+	CHECK_EQ(note_list_outside(&n, 2000, 3000), 2);
+	CHECK_EQ(note_list_write(&n, "t", 900, &out), 0);
+	bytes_add(&out, "", 1);
+	CHECK_STR((const char *)out.data,
+		  "{\"format\":1,\"trace\":\"t\",\"origin\":\"900\",\"notes\":["
+		  "{\"from\":105,\"to\":109,\"id\":\"7\",\"text\":\"a <b>\",\"made\":\"now\"},"
+		  "{\"from\":120,\"to\":null,\"id\":\"\",\"text\":\"b\",\"made\":\"\"},"
+		  "{\"from\":null,\"to\":null,\"id\":\"8\",\"text\":\"c\",\"made\":\"\"}]}");
+	bytes_release(&out);
+	note_list_release(&n);
+}
+
+static void what_has_no_notes_is_an_error(void)
+{
+	struct note_list n = { 0 };
+
+	parse_notes(&n, "hello", -EINVAL, "'n.json' has no notes: it is neither JSON nor a page");
+	parse_notes(&n, "{\"format\":2,\"notes\":[]}", -EINVAL, "it is not of format 1");
+	parse_notes(&n, "{\"format\":1}", -EINVAL, "it is not of format 1");
+	parse_notes(&n, NOTES("7", ""), -EINVAL, "its times have no origin");
+	parse_notes(&n, NOTES("\"\"", ""), -EINVAL, "its times have no origin");
+	parse_notes(&n, NOTES("\"x\"", ""), -EINVAL, "its times have no origin");
+	CHECK_EQ(n.nr, 0);
+}
+
+static void notes_are_read_from_pages_and_files(void)
+{
+	static const char text[] = NOTES("\"5\"", "{\"from\":1,\"to\":null,\"id\":\"\","
+						  "\"text\":\"x\",\"made\":\"\"}");
+	char path[] = "/tmp/test-notes-XXXXXX", *out;
+	struct view *v = make_view(true);
+	struct note_list n = { 0 }, again = { 0 };
+	struct html_result result;
+	struct err err = { 0 };
+	size_t size;
+	FILE *f = fdopen(mkstemp(path), "w");
+
+	CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+	CHECK_EQ(note_list_read(&n, path, &err), 0);
+	CHECK_EQ(n.nr, 1);
+	out = write_page(v, HTML_SIZE, &n, &result, &size);
+	f = fopen(path, "w");
+	CHECK(fwrite(out, 1, size, f) == size && fclose(f) == 0);
+	CHECK_EQ(note_list_read(&again, path, &err), 0);
+	CHECK_EQ(again.nr, 1);
+	CHECK_STR(again.all[0].text, "x");
+	CHECK_EQ(again.origin + (uint64_t)again.all[0].from, 6);
+	free(out);
+	out = write_page(v, HTML_SIZE, NULL, &result, &size);
+	f = fopen(path, "w");
+	CHECK(fwrite(out, 1, size, f) == size && fclose(f) == 0);
+	CHECK_EQ(note_list_read(&again, path, &err), -EINVAL);
+	CHECK(strstr(err.text, "it is a page without notes"));
+	unlink(path);
+	CHECK_EQ(note_list_read(&again, path, &err), -ENOENT);
+	free(out);
+	note_list_release(&n);
+	note_list_release(&again);
+	view_free(v);
+}
+
+/* ---- too many slices --------------------------------------------------------------------------
+ */
+
+#define MANY_SLICES 100000u
+
+/* Three blocks and a part of slices of 50 coroutines; coroutine 7 has a finding. */
+static struct view *many_slices(void)
+{
+	const struct view_options options = { .trace = "many.ct" };
+	struct view *v = view_new(&options);
+	struct trace_item item;
+	struct err err = { 0 };
+	uint64_t random = 1, ts = BUSY_MS(0);
+	unsigned i;
+
+	CHECK(v != NULL);
+	trace_item_init(&item, TRACE_ITEM_RUN);
+	item.run.start_ts = ts;
+	view_take(v, &item);
+	for (i = 0; i < 2 * MANY_SLICES; i++) {
+		random = random * UINT64_C(6364136223846793005) + 1;
+		ts += 1 + (random >> 45); /* so that it cannot be packed well */
+		trace_item_init(&item, TRACE_ITEM_EVENT);
+		trace_event_init(&item.event);
+		item.event.kind = i % 2 ? TRACE_SUSPEND : TRACE_RESUME;
+		item.event.is_active = i % 2 == 0;
+		item.event.probe_id = 1 + i / 2 % 50;
+		item.event.seq = 2;
+		item.event.tid = 7;
+		item.event.ts = ts;
+		item.event.site = i % 2 ? 1 : 0;
+		if (i == 2 * MANY_SLICES - 1 - 2 * 40) /* it is resumed while it runs */
+			item.event = (struct trace_event){ .kind = TRACE_RESUME,
+							   .is_active = true,
+							   .probe_id = item.event.probe_id,
+							   .seq = 2,
+							   .tid = 8,
+							   .ts = ts,
+							   .station = TRACE_NO_STATION };
+		view_take(v, &item);
+	}
+	CHECK_EQ(view_finish(v, &stats, &err), 0);
+	return v;
+}
+
+static void slices_that_do_not_fit_are_left_out_by_rules(void)
+{
+	struct view *v = many_slices();
+	struct html_result whole, small;
+	size_t size, least;
+	char *text = write_page(v, HTML_SIZE, NULL, &whole, &size);
+
+	CHECK_EQ(whole.nr_thinned, 0);
+	free(text);
+	text = write_page(v, size - 200000, NULL, &small, &least);
+	CHECK(least <= size - 200000);
+	CHECK_EQ(small.nr_thinned, 1);
+	CHECK_STR(small.thinned[0].what, "slices");
+	CHECK_EQ(small.thinned[0].of, v->spool.nr);
+	CHECK(small.thinned[0].kept >= 2 * SPOOL_BLOCK && small.thinned[0].kept < v->spool.nr);
+	CHECK(strstr(small.thinned[0].text, " stretches of the run whole (the end and around "
+					    "findings first)"));
+	free(text);
+	text = write_page(v, size / 4, NULL, &small, &least);
+	CHECK(least <= size / 4);
+	CHECK(small.thinned[small.nr_thinned - 1].kept < SPOOL_BLOCK);
+	free(text);
+	view_free(v);
+}
+
+static void each_level_keeps_less_than_the_one_before(void)
+{
+	struct view *v = many_slices();
+	uint64_t before = UINT64_MAX, counts[THIN_LEVELS];
+	struct err err = { 0 };
+	size_t *order, i;
+	unsigned level;
+
+	for (level = 0; level < THIN_LEVELS; level++) {
+		uint8_t *keep = thin_mark(v, level, &err);
+		uint64_t nr = 0;
+
+		CHECK(keep != NULL);
+		for (i = 0; i < v->spool.nr; i++)
+			nr += keep[i / 8] >> i % 8 & 1;
+		counts[level] = thin_count(v, level);
+		CHECK_EQ(nr, counts[level]);
+		CHECK(nr <= before);
+		before = nr;
+		free(keep);
+	}
+	CHECK_EQ(counts[2], 100);
+	CHECK_EQ(counts[3], 50);
+	CHECK_EQ(counts[4], 0);
+	CHECK_STR(thin_rule(3), "the last of each coroutine");
+	CHECK(thin_rule(4) == NULL);
+	order = thin_order(v);
+	CHECK_EQ(order[0], v->spool.nr_blocks - 1); /* the end first */
+	free(order);
+	view_free(v);
+}
+
 int main(void)
 {
 	RUN(sections_have_all_values);
@@ -451,5 +813,15 @@ int main(void)
 	RUN(a_page_holds_the_sections);
 	RUN(a_page_that_is_too_small_names_a_size);
 	RUN(deltas_have_what_changed);
+	RUN(sections_of_a_bundle_are_replaced_and_counted);
+	RUN(sections_of_every_size_are_read_back);
+	RUN(a_damaged_section_is_an_error);
+	RUN(a_page_needs_a_place_for_its_data);
+	RUN(an_embedded_page_is_saved_with_its_data);
+	RUN(notes_move_to_the_origin_of_the_page);
+	RUN(what_has_no_notes_is_an_error);
+	RUN(notes_are_read_from_pages_and_files);
+	RUN(slices_that_do_not_fit_are_left_out_by_rules);
+	RUN(each_level_keeps_less_than_the_one_before);
 	return 0;
 }
