@@ -87,6 +87,7 @@ static int find_places(struct settling *s, bool *moved)
 	struct model *m = &s->a->model;
 	uint32_t i;
 
+	m->own_addresses = 0; /* places of earlier runs are counted again */
 	for (i = 1; i < m->nr_places; i++) {
 		const struct wait_place *p = &m->places[i];
 

@@ -445,18 +445,23 @@ static void a_library_is_loaded_or_its_package_is_named(void)
 static void on_terminal(void (*show)(void), char *text, size_t size)
 {
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY), before = dup(STDERR_FILENO), slave;
+	size_t used = 0;
 	ssize_t got;
 
 	CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
 	slave = open(ptsname(terminal), O_RDWR | O_NOCTTY);
 	CHECK(slave >= 0 && dup2(slave, STDERR_FILENO) >= 0);
 	show();
-	fputc('.', stderr); /* so that the read does not wait */
+	fputc('.', stderr); /* the end */
 	fflush(stderr);
 	CHECK(dup2(before, STDERR_FILENO) >= 0);
-	got = read(terminal, text, size - 1);
-	CHECK(got > 0);
-	text[got] = '\0';
+	/* The terminal passes the bytes on piece by piece. */
+	do {
+		got = read(terminal, text + used, size - 1 - used);
+		CHECK(got > 0);
+		used += (size_t)got;
+	} while (text[used - 1] != '.');
+	text[used] = '\0';
 	close(slave);
 	close(terminal);
 	close(before);

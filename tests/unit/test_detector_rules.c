@@ -4,6 +4,7 @@
  * trace that just fulfills it, and one that just does not.
  */
 #include "analysis_bed.h"
+#include "analyze/report.h"
 
 /* ---- threads --------------------------------------------------------------------------- */
 
@@ -434,6 +435,224 @@ static void a_wait_far_longer_than_others_at_its_place_is_long(void)
 		  "longer than ten seconds, with too few other waits");
 }
 
+/* ---- traces of other tools ------------------------------------------------------------------- */
+
+/* Transitions only: no run, no sites, no lives. */
+static void foreign_add(struct analysis *a, uint64_t id, uint64_t tid, uint64_t seq, bool is_active,
+			double ms, uint64_t addr)
+{
+	struct trace_item item;
+
+	trace_item_init(&item, TRACE_ITEM_EVENT);
+	trace_event_init(&item.event);
+	item.event.kind = is_active ? TRACE_RESUME : TRACE_SUSPEND;
+	item.event.is_active = is_active;
+	item.event.probe_id = id;
+	item.event.tid = tid;
+	item.event.seq = seq;
+	item.event.ts = BED_MS(ms);
+	item.event.addr = addr;
+	item.event.station = TRACE_NO_STATION;
+	CHECK_EQ(analysis_add(a, &item), 0);
+}
+
+/* A run of @nr coroutines on thread @tid from @ms on, each with @steps waits. */
+static void foreign_run(struct analysis *a, uint64_t tid, double ms, unsigned nr, unsigned steps)
+{
+	unsigned i, k;
+
+	for (k = 0; k < steps; k++) {
+		for (i = 0; i < nr; i++) {
+			double at = ms + 10 * k + i;
+
+			foreign_add(a, 1 + i, tid, 2 + 2 * k, true, at, 0);
+			foreign_add(a, 1 + i, tid, 2 + 2 * k, false, at + 0.5, 0x7000 + i);
+		}
+	}
+}
+
+static void caveat_is(const struct analysis *a, const char *wanted)
+{
+	static const struct trace_stats stats;
+	const struct report r = { .analysis = a, .stats = &stats };
+	char text[640];
+	unsigned i;
+
+	for (i = 0; report_caveat(&r, i, text, sizeof(text)); i++) {
+		if (strstr(text, wanted))
+			return;
+	}
+	fprintf(stderr, "no caveat says: %s\n", wanted);
+	exit(1);
+}
+
+static void a_jump_of_time_with_other_threads_is_another_run(void)
+{
+	struct analysis *a = analysis_new(NULL);
+
+	foreign_run(a, 7, 0, 3, 5);
+	foreign_run(a, 8, 3000, 4, 5); /* 2957.5 ms after the last event */
+	foreign_run(a, 9, 9000, 2, 2);
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	CHECK_EQ(a->runs.nr, 2);
+	CHECK_EQ(a->runs.coroutines, 3 + 4);
+	CHECK_EQ(a->runs.alive, 3 + 4);
+	CHECK_EQ(a->runs.threads, 2);
+	CHECK_EQ(a->runs.duration_ns, BED_MS(42.5) - BED_MS(0) + BED_MS(43.5) - BED_MS(0));
+	CHECK_EQ(a->runs.longest_ns, BED_MS(9000) - BED_MS(3043.5));
+	caveat_is(a, "The trace holds 3 runs, up to 5.957 s apart. Each is judged by itself");
+	caveat_is(a, "The trace has no sidecar: ");
+	caveat_is(a, "9 addresses belong each to one coroutine and to no code");
+	analysis_free(a);
+}
+
+static unsigned runs_of(uint64_t second_tid, double jump_ms, uint64_t first_seq)
+{
+	struct analysis *a = analysis_new(NULL);
+	unsigned nr, k;
+
+	foreign_run(a, 7, 0, 2, 3);
+	for (k = 0; k < 3; k++) {
+		foreign_add(a, 9, second_tid, first_seq + 2 * k, true, jump_ms + 10 * k, 0);
+		foreign_add(a, 9, second_tid, first_seq + 2 * k, false, jump_ms + 10 * k + 1, 0x8);
+	}
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	nr = a->runs.nr;
+	analysis_free(a);
+	return nr;
+}
+
+static void without_a_jump_or_with_a_known_thread_it_is_one_run(void)
+{
+	CHECK_EQ(runs_of(8, 5000, 2), 1);
+	CHECK_EQ(runs_of(7, 5000, 2), 0);        /* the thread of before */
+	CHECK_EQ(runs_of(8, 500, 2), 0);         /* no jump */
+	CHECK_EQ(runs_of(8, 21.5 + 1000, 2), 0); /* a second is not more than a second */
+	CHECK_EQ(runs_of(8, 5000, 4), 0);        /* in the middle of a coroutine */
+}
+
+/* A thread of the first run comes back: it was a pause. */
+static void a_thread_that_comes_back_joins_the_runs(void)
+{
+	struct analysis *a = analysis_new(NULL);
+
+	foreign_run(a, 7, 0, 2, 3);
+	foreign_add(a, 9, 8, 2, true, 5000, 0);
+	foreign_add(a, 9, 8, 2, false, 5001, 0x9000);
+	foreign_add(a, 1, 7, 8, true, 5002, 0);
+	foreign_add(a, 1, 7, 8, false, 5003, 0x7000);
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	CHECK_EQ(a->runs.nr, 0);
+	CHECK_EQ(a->model.events, 2 * 2 * 3 + 4);
+	analysis_free(a);
+}
+
+/* The later half of the slots of a station comes before the earlier one. */
+static void transitions_are_put_in_order(void)
+{
+	struct analysis *a = analysis_new(NULL);
+	unsigned i;
+
+	for (i = 0; i < 4; i++) {
+		foreign_add(a, 1, 7, 6 + 2 * i, true, 100 + 10 * i, 0);
+		foreign_add(a, 1, 7, 6 + 2 * i, false, 105 + 10 * i, 0x7000);
+	}
+	foreign_add(a, 1, 7, 2, true, 80, 0);
+	foreign_add(a, 1, 7, 2, false, 85, 0x7000);
+	for (i = 0; i < 30; i++) {
+		foreign_add(a, 1, 7, 20 + 2 * i, true, 200 + 10 * i, 0);
+		foreign_add(a, 1, 7, 20 + 2 * i, false, 205 + 10 * i, 0x7000);
+	}
+	foreign_add(a, 1, 7, 18, true, 201, 0); /* far too late */
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	CHECK_EQ(a->model.first_ts, BED_MS(80));
+	CHECK_EQ(model_find(&a->model, 1)->double_resume.nr, 0);
+	CHECK_EQ(model_find(&a->model, 1)->resumes, 35);
+	CHECK_EQ(a->model.late, 1);
+	caveat_is(a, "1 transitions came too late to be put in order, and were left out.");
+	caveat_is(a, "addresses belong each to one coroutine and to no code");
+	analysis_free(a);
+}
+
+/* An address where two coroutines wait at once is a place; one of a single coroutine is not. */
+static void addresses_of_frames_are_no_places(void)
+{
+	struct analysis *a = analysis_new(NULL);
+	unsigned i;
+
+	for (i = 1; i <= 4; i++) {
+		foreign_add(a, i, 7, 2, true, 10 * i, 0);
+		foreign_add(a, i, 7, 2, false, 10 * i + 1, i <= 2 ? 0x7000 : 0x8000 + i);
+	}
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	CHECK_EQ(a->model.own_addresses, 2);
+	CHECK(model_find(&a->model, 1)->place != 0);
+	CHECK_EQ(model_find(&a->model, 1)->place, model_find(&a->model, 2)->place);
+	CHECK_EQ(model_find(&a->model, 3)->place, 0);
+	CHECK_EQ(model_find(&a->model, 4)->place, 0);
+	analysis_free(a);
+}
+
+/* Of one kind, all addresses of frames are one place. */
+static void addresses_of_a_kind_are_one_place(void)
+{
+	struct analysis *a = analysis_new(NULL);
+	struct trace_item item;
+	unsigned i;
+
+	for (i = 1; i <= 5; i++) {
+		trace_item_init(&item, TRACE_ITEM_EVENT);
+		trace_event_init(&item.event);
+		item.event.kind = TRACE_BIRTH;
+		item.event.probe_id = i;
+		item.event.tid = 7;
+		item.event.ts = BED_MS(10 * i - 1);
+		item.event.site = i <= 3 ? 5 : 6;
+		item.event.station = TRACE_NO_STATION;
+		CHECK_EQ(analysis_add(a, &item), 0);
+		foreign_add(a, i, 7, 2, true, 10 * i, 0);
+		foreign_add(a, i, 7, 2, false, 10 * i + 1, 0x8000 + i);
+	}
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	CHECK(model_find(&a->model, 1)->place != 0);
+	CHECK_EQ(model_find(&a->model, 1)->place, model_find(&a->model, 3)->place);
+	CHECK_EQ(model_find(&a->model, 4)->place, model_find(&a->model, 5)->place);
+	CHECK(model_find(&a->model, 1)->place != model_find(&a->model, 4)->place);
+	CHECK_EQ(a->model.places[model_find(&a->model, 1)->place].addr, 0);
+	analysis_free(a);
+}
+
+static void what_is_missing_is_a_caveat(void)
+{
+	struct analysis *a = bed_begin(NULL);
+	struct trace_item item;
+
+	trace_item_init(&item, TRACE_ITEM_TOTALS);
+	item.totals.lost = 1200;
+	item.totals.others_lost = 34;
+	item.totals.forgotten = 5;
+	item.totals.others_forgotten = 6;
+	CHECK_EQ(analysis_add(a, &item), 0);
+	trace_item_init(&item, TRACE_ITEM_WAITING);
+	item.waiting.missing = "could not look";
+	CHECK_EQ(analysis_add(a, &item), 0);
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	a->options.chosen_text = "Only some.";
+	a->options.nr_parts = 3;
+	a->findings.beyond = 7;
+	caveat_is(a, "1,234 events were lost: findings that they could explain are marked");
+	caveat_is(a, "A flight recorder kept the newest events; 11 older ones are not here.");
+	caveat_is(a, "The collector could not look.");
+	caveat_is(a, "Only some.");
+	caveat_is(a, "The trace is a merge of 3 traces, which are judged as one program here");
+	caveat_is(a, "7 findings are at more places than fit in here.");
+	analysis_free(a);
+	a = bed_begin(NULL);
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	caveat_is(a, "The collector did not come to its end (killed, or still at it)");
+	analysis_free(a);
+}
+
 int main(void)
 {
 	RUN(coroutines_that_mostly_change_their_thread_migrate);
@@ -453,5 +672,12 @@ int main(void)
 	RUN(a_thread_that_takes_the_newest_first_is_unfair);
 	RUN(waking_all_for_what_one_gets_is_a_herd);
 	RUN(a_wait_far_longer_than_others_at_its_place_is_long);
+	RUN(a_jump_of_time_with_other_threads_is_another_run);
+	RUN(without_a_jump_or_with_a_known_thread_it_is_one_run);
+	RUN(a_thread_that_comes_back_joins_the_runs);
+	RUN(transitions_are_put_in_order);
+	RUN(addresses_of_frames_are_no_places);
+	RUN(addresses_of_a_kind_are_one_place);
+	RUN(what_is_missing_is_a_caveat);
 	return 0;
 }

@@ -743,6 +743,79 @@ static void many_rows_are_grouped_joined_and_found(void)
 	make_traces();
 }
 
+/* ---- a recording of frames ------------------------------------------------------------------ */
+
+#define FRAME_INT    "{\"tag\":\"PIntegral\",\"contents\":[\"PPInt\",null]}"
+#define FRAME_MEMBER "{\"fmName\":\"a\",\"fmDifferential\":false,\"fmType\":" FRAME_INT "}"
+#define FRAME_FIELD(name, offset, kind)                                                     \
+	"{\"_lName\":\"" name "\",\"_lOffset\":" #offset ",\"_lSize\":4,\"_lAlignment\":4," \
+	"\"_lType\":" FRAME_INT ",\"_lKind\":" kind "}"
+#define FRAME_SEQ(which) "{\"tag\":\"LKSeqno\",\"contents\":\"" which "\"}"
+
+/* One type of frames with one int. */
+static const char frame_layout[] =
+	"{\"abi\":\"1.0.0\",\"emit\":{\"_eBuffer\":{\"ebName\":\"B\",\"ebMinElements\":null},"
+	"\"_eLanguage\":\"ELangC\",\"_eTimeRep\":{\"tag\":\"ETimeVal\"},"
+	"\"_eRuntime\":{\"erMultithread\":true},\"_eTags\":[],\"_eOptions\":[]},"
+	"\"target\":{\"tDouble\":8,\"tFloat\":4,\"tInt\":4,\"tTime\":16,\"tCounter\":8,"
+	"\"tPadTo\":4,\"tCounterCount\":3},\"tags\":[],\"metadata\":[],\"frames\":[{\"_flName\":"
+	"\"f\",\"_flFrame\":{\"_frameName\":\"f\",\"_frameElements\":[{\"tag\":\"FMemberElem\","
+	"\"contents\":" FRAME_MEMBER
+	"}]},\"_flLayout\":[" FRAME_FIELD("__ppt_seqno", 0, FRAME_SEQ("FrontSeq")) "," FRAME_FIELD(
+		"a", 4,
+		"{\"tag\":\"LKMember\",\"contents\":[" FRAME_MEMBER
+		",null]}") "," FRAME_FIELD("__ppt_seqno_back", 8, FRAME_SEQ("BackSeq")) "]}]}";
+
+static void write_recording(const char *path)
+{
+	struct recording_info info = { .comment = (char *)"c", .pid = 42 };
+	struct recording r;
+	struct desc d;
+	struct err err = { 0 };
+	uint32_t i;
+
+	CHECK_EQ(desc_from_json(&d, frame_layout, strlen(frame_layout), &err), 0);
+	CHECK_EQ(recording_create(&r, path, &err), 0);
+	CHECK_EQ(recording_begin(&r, &d, &info, &err), 0);
+	for (i = 1; i <= 4; i++) {
+		uint32_t image[3] = { i, i * 7, i };
+
+		recording_frame(&r, i, (const uint8_t *)image);
+		if (i == 2)
+			recording_mark(&r, RECORDING_LOSS, 3, 0, 0, 0);
+	}
+	recording_mark(&r, RECORDING_END, 9, 4, 3, UINT64_MAX);
+	CHECK_EQ(recording_close(&r, &info, &err), 0);
+	desc_release(&d);
+}
+
+static void frames_of_a_recording_are_rows(void)
+{
+	struct query_options options = { 0 };
+	struct err err = { 0 };
+	char path[128];
+	struct query *q;
+
+	snprintf(path, sizeof(path), "%s", text_path("r.ppt"));
+	write_recording(path);
+	options.recording = path;
+	q = query_open(&options, &err);
+	CHECK(q != NULL);
+	expect(q, "SELECT a FROM frame_f", "7\n14\n21\n28\n");
+	expect(q, "SELECT count(*), sum(a) FROM frame_f WHERE a > 7", "3|63\n");
+	expect(q, "SELECT a, count(*) FROM frame_f GROUP BY a % 2 ORDER BY 1", "7|2\n14|2\n");
+	CHECK(query_stats_of(q)->has_recording);
+	CHECK_EQ(query_stats_of(q)->recording.frames, 4);
+	CHECK_EQ(query_stats_of(q)->scans, 3);
+	CHECK(query_stats_of(q)->bytes > 0);
+	expect_error(q, "SELECT a FROM events", -EINVAL, -1, "no such table: events",
+		     "the tables are frame_f");
+	query_close(q);
+	options.recording = text_path("none.ppt");
+	CHECK(query_open(&options, &err) == NULL);
+	CHECK_EQ(err.code, -ENOENT);
+}
+
 int main(void)
 {
 	text_make_dir();
@@ -765,5 +838,6 @@ int main(void)
 	RUN(a_trace_without_a_run_starts_with_its_first_event);
 	RUN(a_trace_that_grows_is_read_so_far);
 	RUN(many_rows_are_grouped_joined_and_found);
+	RUN(frames_of_a_recording_are_rows);
 	return 0;
 }

@@ -402,6 +402,111 @@ static void all_findings_are_in_every_form(void)
 	analysis_free(b.a);
 }
 
+/* With colours, as on a small screen, and with the last steps. */
+static void the_text_form_fits_a_screen(void)
+{
+	struct bed b;
+
+	busy_make(&b);
+	b.report.least = CONFIDENCE_STRONG;
+	b.report.rows = 30;
+	b.report.columns = 80;
+	b.report.color = true;
+	check_golden(&b, report_text, "busy-screen.txt");
+	b.report.rows = 0;
+	b.report.color = false;
+	b.report.all = true;
+	b.report.least = CONFIDENCE_PROVEN;
+	check_golden(&b, report_text, "busy-all.txt");
+	check_golden(&b, report_markdown, "busy-all.md");
+	analysis_free(b.a);
+}
+
+static void suppressed_groups_are_only_counted(void)
+{
+	struct report_counts counts;
+	struct bed b;
+	char *text;
+
+	busy_make(&b);
+	b.report.least = CONFIDENCE_STRONG;
+	b.a->findings.groups[0].suppressed_by = 1;
+	b.a->findings.groups[1].suppressed_by = 2;
+	counts = report_count(&b.report);
+	CHECK_EQ(counts.suppressed, 2);
+	CHECK_EQ(counts.by_confidence[CONFIDENCE_PROVEN], 2);
+	CHECK_EQ(counts.by_confidence[CONFIDENCE_STRONG], 10);
+	CHECK_EQ(counts.groups, 12);
+	CHECK_EQ(counts.findings, 14);
+	CHECK_EQ(counts.below, b.a->findings.nr - 14);
+	text = form_of(&b, report_text);
+	CHECK(!strstr(text, "(deadlock)"));
+	free(text);
+	b.report.least = NR_CONFIDENCES;
+	text = form_of(&b, report_text);
+	CHECK(strstr(text, ": nothing found\n"));
+	free(text);
+	analysis_free(b.a);
+}
+
+static void totals_of_parts_are_their_sum(void)
+{
+	struct bed a, b;
+	struct report_totals one, sum;
+	char *text;
+
+	busy_make(&a);
+	busy_make(&b);
+	a.a->model.totals.lost = 3;
+	a.a->model.totals.others_lost = 4;
+	one = report_totals_of(&a.report);
+	CHECK_EQ(one.lost, 3);
+	CHECK_EQ(one.others_lost, 4);
+	a.report.next = &b.report;
+	a.report.whole = "whole.ct";
+	a.report.whole_stats = &a.stats;
+	sum = report_totals_of_parts(&a.report);
+	CHECK_EQ(sum.coroutines, 2 * one.coroutines);
+	CHECK_EQ(sum.alive, 2 * one.alive);
+	CHECK_EQ(sum.events, 2 * one.events);
+	CHECK_EQ(sum.others, 2 * one.others);
+	CHECK_EQ(sum.threads, 2 * one.threads);
+	CHECK_EQ(sum.written, 2 * one.written);
+	CHECK_EQ(sum.lost, 3);
+	CHECK_EQ(sum.others_lost, 4);
+	CHECK_EQ(sum.duration_ns, one.duration_ns);
+	CHECK(sum.loss_known);
+	text = form_of(&a, report_text);
+	CHECK(strstr(text, "lost: 3 transitions"));
+	free(text);
+	a.report.least = b.report.least = CONFIDENCE_PROVEN;
+	check_golden_json(&a, report_json, "parts.json");
+	check_golden(&a, report_markdown, "parts.md");
+	check_golden(&a, report_junit, "parts.xml");
+	analysis_free(a.a);
+	analysis_free(b.a);
+}
+
+static void a_full_disk_fails_every_form(void)
+{
+	int (*const forms[])(const struct report *, FILE *) = { report_text,  report_markdown,
+								report_junit, report_json,
+								report_sarif, report_suppressions };
+	struct bed b;
+	size_t i;
+
+	busy_make(&b);
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		FILE *out = fopen("/dev/full", "w");
+
+		CHECK(out != NULL);
+		setvbuf(out, NULL, _IONBF, 0);
+		CHECK(forms[i](&b.report, out) < 0);
+		fclose(out);
+	}
+	analysis_free(b.a);
+}
+
 int main(void)
 {
 	RUN(all_findings_are_in_every_form);
@@ -413,5 +518,9 @@ int main(void)
 	RUN(json_has_evidence_hint_and_coroutines);
 	RUN(sarif_has_relative_paths_and_flows);
 	RUN(a_fingerprint_survives_edits_that_move_lines);
+	RUN(the_text_form_fits_a_screen);
+	RUN(suppressed_groups_are_only_counted);
+	RUN(totals_of_parts_are_their_sum);
+	RUN(a_full_disk_fails_every_form);
 	return 0;
 }

@@ -13,8 +13,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "check.h"
+#include "trace/trace_filter.h"
+#include "trace/unpack.h"
 #include "trace_items.h"
 
 #define NR_LANES  5
@@ -463,6 +467,228 @@ static void remove_all(const char *path)
 	rmdir(path);
 }
 
+/* ---- compressed files ------------------------------------------------------------------- */
+
+#define PACKED_LINES 3000u
+
+static char *plain_lines(size_t *size)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, size);
+	unsigned i;
+
+	for (i = 0; i < PACKED_LINES; i++)
+		fprintf(f,
+			"{\"probe_id\":%u,\"tid\":7,\"addr\":\"0x0\",\"seq\":2,\"is_active\":%s,"
+			"\"ts\":%u}\n",
+			i % 9, i % 2 ? "true" : "false", 1000 + i);
+	fclose(f);
+	return text;
+}
+
+static void write_bytes(const char *path, const void *data, size_t size)
+{
+	FILE *f = fopen(path, "w");
+
+	CHECK(f && fwrite(data, 1, size, f) == size && fclose(f) == 0);
+}
+
+static uint64_t read_packed(const char *path, bool *is_cut)
+{
+	struct err err = { 0 };
+	struct trace_reader *r = trace_reader_open(path, &err);
+	struct trace_item item;
+	uint64_t nr = 0;
+
+	CHECK(r != NULL);
+	while (trace_next(r, &item, &err) > 0)
+		nr += item.type == TRACE_ITEM_EVENT;
+	CHECK(!err.code);
+	*is_cut = trace_reader_stats(r)->packed_cut;
+	trace_reader_close(r);
+	return nr;
+}
+
+/* The file with its whole data, with two members, cut, and with a damaged byte. */
+static void check_packed(const char *name, unsigned char *packed, size_t size)
+{
+	unsigned char *twice = malloc(2 * size);
+	char path[80];
+	bool is_cut;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	write_bytes(path, packed, size);
+	CHECK(unpack_is_packed(path));
+	CHECK_EQ(read_packed(path, &is_cut), PACKED_LINES);
+	CHECK(!is_cut);
+	CHECK(twice != NULL);
+	memcpy(twice, packed, size);
+	memcpy(twice + size, packed, size);
+	write_bytes(path, twice, 2 * size);
+	CHECK_EQ(read_packed(path, &is_cut), 2 * PACKED_LINES);
+	CHECK(!is_cut);
+	write_bytes(path, packed, size - 9);
+	CHECK(read_packed(path, &is_cut) <= PACKED_LINES);
+	CHECK(is_cut);
+	packed[size / 2] ^= 0xff;
+	write_bytes(path, packed, size);
+	read_packed(path, &is_cut);
+	CHECK(is_cut);
+	free(twice);
+}
+
+static void compressed_lines_are_read_as_they_are(void)
+{
+	size_t size, packed_size;
+	char *text = plain_lines(&size);
+	unsigned char *packed = malloc(size + 1000);
+	z_stream z = { 0 };
+
+	CHECK(packed != NULL);
+	CHECK(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+	z.next_in = (unsigned char *)text;
+	z.avail_in = (unsigned)size;
+	z.next_out = packed;
+	z.avail_out = (unsigned)size + 1000;
+	CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END);
+	packed_size = z.total_out;
+	deflateEnd(&z);
+	check_packed("t.jsonl.gz", packed, packed_size);
+	{
+		ZSTD_CCtx *c = ZSTD_createCCtx();
+
+		/* A damaged byte is found by the checksum. */
+		CHECK(!ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1)));
+		packed_size = ZSTD_compress2(c, packed, size + 1000, text, size);
+		CHECK(!ZSTD_isError(packed_size));
+		ZSTD_freeCCtx(c);
+	}
+	check_packed("t.jsonl.zst", packed, packed_size);
+	free(packed);
+	free(text);
+}
+
+static void a_suffix_of_compression_is_not_part_of_the_name(void)
+{
+	static const char *const cases[][2] = { { "a.jsonl.zst", "a.jsonl" },
+						{ "a.jsonl.gz", "a.jsonl" },
+						{ "a.jsonl", "a.jsonl" },
+						{ ".gz", ".gz" },
+						{ "a.gz.b", "a.gz.b" } };
+	struct packed_input u;
+	struct err err = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *name = unpack_plain_name(cases[i][0]);
+
+		CHECK_STR(name, cases[i][1]);
+		free(name);
+	}
+	CHECK(!unpack_is_packed("/none") && !unpack_is_packed("/dev/null"));
+	CHECK_EQ(unpack_open(&u, "/none", &err), -ENOENT);
+	CHECK_EQ(unpack_open(&u, dir, &err), -EISDIR);
+	CHECK(unpack_close(&u)); /* none is open */
+}
+
+/* ---- filters ------------------------------------------------------------------------------ */
+
+static void kinds_are_a_list_of_names(void)
+{
+	unsigned kinds;
+
+	CHECK(trace_filter_parse_kinds("wake", &kinds) && kinds == 1u << TRACE_WAKE);
+	CHECK(trace_filter_parse_kinds("suspend,end", &kinds) &&
+	      kinds == (1u << TRACE_SUSPEND | 1u << TRACE_END));
+	CHECK(!trace_filter_parse_kinds("", &kinds));
+	CHECK(!trace_filter_parse_kinds("wake,", &kinds));
+	CHECK(!trace_filter_parse_kinds("wak", &kinds));
+	CHECK(!trace_filter_parse_kinds("wake,sleep", &kinds));
+}
+
+static void a_site_is_known_by_many_names(void)
+{
+	static const struct trace_site site = { 1, 42, 0, "/src/net/read.c", "read_all" };
+	static const char *const good[] = { "read_all",   "read_*",    "/src/net/read.c",
+					    "read.c",     "read.c:42", "/src/net/read.c:42",
+					    "*read.c:42", "*" };
+	static const char *const wrong[] = { "read", "read.c:4", "net/read.c", "read.c:43", "" };
+	size_t i;
+
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		CHECK(trace_filter_site_matches(good[i], &site));
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		CHECK(!trace_filter_site_matches(wrong[i], &site));
+}
+
+static bool filter_passes(struct trace_filter *f, enum trace_item_type type, uint64_t ts,
+			  uint64_t id)
+{
+	struct trace_item item;
+
+	trace_item_init(&item, type);
+	if (type == TRACE_ITEM_EVENT) {
+		trace_event_init(&item.event);
+		item.event.ts = ts;
+		item.event.probe_id = id;
+		item.event.site = 3;
+	} else if (type == TRACE_ITEM_DESCRIPTOR) {
+		item.descriptor.probe_id = id;
+		item.descriptor.from_ts = item.descriptor.to_ts = ts;
+	} else if (type == TRACE_ITEM_COROUTINE) {
+		item.coroutine.probe_id = id;
+	}
+	trace_filter_note(f, &item);
+	return trace_filter_passes(f, &item);
+}
+
+static void a_filter_has_both_ends_of_its_range(void)
+{
+	struct trace_filter f = { .has_from = true, .has_to = true, .from_ns = 100, .to_ns = 200 };
+	struct trace_item item;
+
+	CHECK(trace_filter_is_set(&f));
+	trace_item_init(&item, TRACE_ITEM_RUN);
+	item.run.start_ts = 1000;
+	trace_filter_note(&f, &item);
+	CHECK(trace_filter_passes(&f, &item));
+	CHECK_EQ(trace_filter_from(&f), 1100);
+	CHECK_EQ(trace_filter_to(&f), 1200);
+	CHECK(!filter_passes(&f, TRACE_ITEM_EVENT, 1099, 1));
+	CHECK(filter_passes(&f, TRACE_ITEM_EVENT, 1100, 1));
+	CHECK(filter_passes(&f, TRACE_ITEM_EVENT, 1200, 1));
+	CHECK(!filter_passes(&f, TRACE_ITEM_EVENT, 1201, 1));
+	CHECK(filter_passes(&f, TRACE_ITEM_SITE, 0, 0));
+	trace_filter_release(&f);
+	/* Without a run, since the first event. */
+	f = (struct trace_filter){ .has_to = true, .to_ns = 10 };
+	CHECK(filter_passes(&f, TRACE_ITEM_EVENT, 500, 1));
+	CHECK(filter_passes(&f, TRACE_ITEM_EVENT, 510, 1));
+	CHECK(!filter_passes(&f, TRACE_ITEM_EVENT, 511, 1));
+	trace_filter_release(&f);
+}
+
+static void a_filter_knows_coroutines_and_kinds(void)
+{
+	struct trace_filter f = { .has_coroutine = true, .coroutine = 7 };
+
+	CHECK(filter_passes(&f, TRACE_ITEM_EVENT, 5, 7));
+	CHECK(!filter_passes(&f, TRACE_ITEM_EVENT, 5, 8));
+	CHECK(filter_passes(&f, TRACE_ITEM_DESCRIPTOR, 5, 7));
+	CHECK(filter_passes(&f, TRACE_ITEM_DESCRIPTOR, 5, 0)); /* of no coroutine */
+	CHECK(!filter_passes(&f, TRACE_ITEM_DESCRIPTOR, 5, 8));
+	CHECK(filter_passes(&f, TRACE_ITEM_COROUTINE, 5, 7));
+	CHECK(!filter_passes(&f, TRACE_ITEM_COROUTINE, 5, 8));
+	trace_filter_release(&f);
+	f = (struct trace_filter){ .kinds = 1u << TRACE_WAKE };
+	CHECK(!filter_passes(&f, TRACE_ITEM_EVENT, 5, 7)); /* a suspend */
+	f.kinds = 1u << TRACE_SUSPEND;
+	CHECK(filter_passes(&f, TRACE_ITEM_EVENT, 5, 7));
+	trace_filter_release(&f);
+	f = (struct trace_filter){ 0 };
+	CHECK(!trace_filter_is_set(&f));
+}
+
 int main(void)
 {
 	CHECK(mkdtemp(dir) != NULL);
@@ -479,6 +705,12 @@ int main(void)
 	RUN(without_a_sidecar_there_is_no_place_for_the_rest);
 	RUN(what_is_not_there_is_said_in_words);
 	RUN(of_one_moment_cause_comes_before_effect);
+	RUN(compressed_lines_are_read_as_they_are);
+	RUN(a_suffix_of_compression_is_not_part_of_the_name);
+	RUN(kinds_are_a_list_of_names);
+	RUN(a_site_is_known_by_many_names);
+	RUN(a_filter_has_both_ends_of_its_range);
+	RUN(a_filter_knows_coroutines_and_kinds);
 	remove_all(dir);
 	return 0;
 }

@@ -806,6 +806,37 @@ static void each_level_keeps_less_than_the_one_before(void)
 	view_free(v);
 }
 
+/* Coroutines of a merged trace have the name of their part before their own. */
+static void coroutines_of_parts_are_labelled(void)
+{
+	const struct view_options options = { .trace = "m.ct" };
+	struct view *v = view_new(&options);
+	struct bytes names = { 0 };
+	struct trace_item item;
+	struct err err = { 0 };
+	unsigned i;
+
+	for (i = 1; i <= 2; i++) {
+		trace_item_init(&item, TRACE_ITEM_PART);
+		item.part.number = i;
+		item.part.ids_from = 10 * i;
+		item.part.ids_to = 10 * i + 5;
+		item.part.name = i == 1 ? "a.ct" : "b.ct";
+		view_take(v, &item);
+	}
+	busy_nr = 0;
+	BUSY(BIRTH, 1, .probe_id = 10, .name = "one");
+	BUSY(BIRTH, 2, .probe_id = 21, .site = 3);
+	BUSY(BIRTH, 3, .probe_id = 99, .name = "other");
+	busy_put_events(view_take, v);
+	CHECK_EQ(view_finish(v, &stats, &err), 0);
+	CHECK_EQ(view_section(v, "strings", &names, &err), 0);
+	bytes_add(&names, "", 1);
+	CHECK_STR((const char *)names.data, "[\"\",\"a.ct: one\",\"b.ct\",\"other\"]");
+	bytes_release(&names);
+	view_free(v);
+}
+
 int main(void)
 {
 	RUN(sections_have_all_values);
@@ -823,5 +854,6 @@ int main(void)
 	RUN(notes_are_read_from_pages_and_files);
 	RUN(slices_that_do_not_fit_are_left_out_by_rules);
 	RUN(each_level_keeps_less_than_the_one_before);
+	RUN(coroutines_of_parts_are_labelled);
 	return 0;
 }
