@@ -653,6 +653,147 @@ static void what_is_missing_is_a_caveat(void)
 	analysis_free(a);
 }
 
+/* ---- foreign threads ----------------------------------------------------------------------------
+ */
+
+/*
+ * Coroutine 1 is woken by thread 9 and runs on thread 7, @home times; then @away times on thread 9,
+ * which woke it, or (@moves) on thread 8.  @others of its kind stay on thread 7.
+ */
+static struct analysis *with_strays(unsigned home, unsigned away, bool moves, unsigned others,
+				    unsigned resumes)
+{
+	struct analysis *a = bed_begin(NULL);
+	double ms = 1;
+	unsigned i, k;
+
+	for (k = 0; k <= others; k++) {
+		BED_ADD(a, BIRTH, ms, .probe_id = 1 + k, .site = 1);
+		BED_ADD(a, RESUME, ms + 0.1, .probe_id = 1 + k);
+		BED_ADD(a, SUSPEND, ms + 0.2, .probe_id = 1 + k, .site = 2 + k);
+		for (i = 0; k && i < resumes; i++, ms++) {
+			BED_ADD(a, RESUME, ms + 0.5, .probe_id = 1 + k);
+			BED_ADD(a, SUSPEND, ms + 0.6, .probe_id = 1 + k, .site = 2 + k);
+		}
+		ms++;
+	}
+	for (i = 0; i < home + away; i++, ms++) {
+		uint64_t tid = i < home ? 7 : moves ? 8 : 9;
+
+		BED_ADD(a, WAKE, ms, .probe_id = 1, .tid = 9);
+		BED_ADD(a, RESUME, ms + 0.1, .probe_id = 1, .tid = tid);
+		BED_ADD(a, SUSPEND, ms + 0.2, .probe_id = 1, .tid = tid, .site = 2);
+	}
+	bed_end(a, ms, 0);
+	return a;
+}
+
+static void wakes_that_are_not_handed_over_run_on_the_wrong_thread(void)
+{
+	struct analysis *a = with_strays(20, 1, false, 0, 0);
+
+	CHECK_STR(bed_group(a, "wrong-thread")->finding.evidence[0].text,
+		  "20 wakes by other threads were handed to its own thread, and these were not");
+	bed_found(a, "wrong-thread", CONFIDENCE_SUSPECT,
+		  "1 of 22 resumes were on another thread than its own, first on thread 9");
+	bed_found(with_strays(40, 2, false, 0, 0), "wrong-thread", CONFIDENCE_SUSPECT, "2 of 43");
+	bed_found_none(with_strays(19, 1, false, 0, 0), "wrong-thread"); /* more than one in 20 */
+	bed_found_none(with_strays(20, 0, false, 0, 0), "wrong-thread");
+	bed_found_none(with_strays(20, 1, true, 0, 0), "wrong-thread"); /* it moves */
+}
+
+static void one_that_leaves_a_thread_where_its_kind_stays_is_wrong(void)
+{
+	struct analysis *a = with_strays(20, 2, true, 5, 20);
+
+	CHECK_STR(bed_group(a, "wrong-thread")->finding.evidence[0].text,
+		  "5 others of its kind never left their thread");
+	bed_found(a, "wrong-thread", CONFIDENCE_SUSPECT,
+		  "2 of 23 resumes were on another thread than its own, first on thread 8");
+	bed_found_none(with_strays(20, 2, true, 4, 20), "wrong-thread"); /* too few of its kind */
+	bed_found_none(with_strays(20, 2, true, 5, 18), "wrong-thread"); /* too few resumes */
+	bed_found_none(with_strays(20, 3, true, 5, 20), "wrong-thread"); /* too often */
+}
+
+/* ---- samples of the processor
+ * ----------------------------------------------------------------------- */
+
+static void sample(struct cpu_samples *s, uint64_t tid, uint64_t from, uint64_t to, uint64_t cpu,
+		   uint64_t queued, const char *state, const char *call)
+{
+	const struct trace_cpu item = { 50, tid, from, to, cpu, queued, state, call };
+
+	CHECK_EQ(cpu_samples_add(s, &item), 0);
+}
+
+static void samples_add_up_between_any_two_times(void)
+{
+	struct cpu_samples s = { 0 };
+	struct cpu_use use;
+
+	sample(&s, 7, 100, 200, 60, 20, TRACE_CPU_BLOCKED, "read");
+	sample(&s, 7, 200, 300, 0, 0, TRACE_CPU_BLOCKED, "write");
+	sample(&s, 7, 300, 400, 50, 0, TRACE_CPU_PAGE, NULL);
+	sample(&s, 7, 400, 500, 90, 0, TRACE_CPU_RUNNING, NULL);
+	sample(&s, 7, 500, 600, 0, 0, TRACE_CPU_TRACER, NULL);
+	sample(&s, 7, 700, 700, 5, 0, TRACE_CPU_RUNNING, NULL); /* no time */
+	CHECK_EQ(s.nr, 5);
+	use = cpu_samples_thread(&s, 50, 7, 100, 600);
+	CHECK_EQ(use.measured_ns, 500);
+	CHECK_EQ(use.cpu_ns, 60 + 50 + 90);
+	CHECK_EQ(use.queued_ns, 20);
+	CHECK_EQ(use.blocked_ns, 20 + 100 - 100); /* the tracer's waits are sleeps, too */
+	CHECK_EQ(use.page_ns, 50);
+	CHECK_EQ(use.tracer_ns, 100);
+	CHECK_EQ(use.stopped_ns, 0);
+	CHECK_STR(use.call, "write"); /* the longest */
+	CHECK(use.has_calls && !use.is_exact);
+	use = cpu_samples_thread(&s, 50, 7, 150, 250); /* halves */
+	CHECK_EQ(use.measured_ns, 100);
+	CHECK_EQ(use.cpu_ns, 30);
+	CHECK_EQ(use.queued_ns, 10);
+	CHECK_EQ(use.blocked_ns, 10 + 50);
+	use = cpu_samples_thread(&s, 50, 7, 100, 200);
+	CHECK_STR(use.call, "read");
+	CHECK(!use.has_calls);
+	CHECK_EQ(cpu_samples_thread(&s, 50, 8, 100, 600).measured_ns, 0);
+	CHECK_EQ(cpu_samples_thread(&s, 50, 7, 600, 700).measured_ns, 0);
+	cpu_samples_release(&s);
+}
+
+static void the_longest_call_is_named_whatever_the_order(void)
+{
+	struct cpu_samples s = { 0 };
+	struct cpu_use use;
+
+	sample(&s, 7, 0, 100, 0, 0, TRACE_CPU_BLOCKED, "read");
+	sample(&s, 7, 100, 150, 0, 0, TRACE_CPU_BLOCKED, "write");
+	sample(&s, 7, 150, 160, 0, 0, TRACE_CPU_BLOCKED, "fsync");
+	use = cpu_samples_thread(&s, 50, 7, 0, 160);
+	CHECK_STR(use.call, "read");
+	CHECK(use.has_calls);
+	cpu_samples_release(&s);
+}
+
+static void stops_are_of_a_process(void)
+{
+	struct cpu_samples s = { 0 };
+	struct cpu_use use;
+
+	sample(&s, 0, 100, 200, 0, 0, TRACE_CPU_STOPPED, NULL); /* of process 50 */
+	sample(&s, 0, 300, 350, 0, 0, TRACE_CPU_STOPPED, NULL);
+	sample(&s, 7, 100, 400, 0, 0, TRACE_CPU_BLOCKED, "read");
+	CHECK_EQ(cpu_samples_stopped(&s, 50, 0, 1000), 150);
+	CHECK_EQ(cpu_samples_stopped(&s, 0, 0, 1000), 150);
+	CHECK_EQ(cpu_samples_stopped(&s, 51, 0, 1000), 0);
+	CHECK_EQ(cpu_samples_stopped(&s, 50, 150, 320), 50 + 20);
+	CHECK_EQ(cpu_samples_stopped(&s, 50, 200, 300), 0);
+	use = cpu_samples_thread(&s, 50, 7, 100, 400);
+	CHECK_EQ(use.stopped_ns, 150);
+	CHECK_EQ(use.blocked_ns, 150);
+	cpu_samples_release(&s);
+}
+
 int main(void)
 {
 	RUN(coroutines_that_mostly_change_their_thread_migrate);
@@ -679,5 +820,10 @@ int main(void)
 	RUN(addresses_of_frames_are_no_places);
 	RUN(addresses_of_a_kind_are_one_place);
 	RUN(what_is_missing_is_a_caveat);
+	RUN(wakes_that_are_not_handed_over_run_on_the_wrong_thread);
+	RUN(one_that_leaves_a_thread_where_its_kind_stays_is_wrong);
+	RUN(samples_add_up_between_any_two_times);
+	RUN(the_longest_call_is_named_whatever_the_order);
+	RUN(stops_are_of_a_process);
 	return 0;
 }

@@ -561,6 +561,71 @@ static void a_number_that_falls_is_no_leak(void)
 	bed_found_none(a, "leak");
 }
 
+/* ---- more about rings and descriptors ------------------------------------------------------- */
+
+static void a_long_ring_is_told_in_part(void)
+{
+	struct analysis *a = with_running(12);
+	uint64_t i;
+
+	for (i = 1; i <= 12; i++)
+		take(a, 2 + 0.01 * (double)i, i, 0x10000 * i);
+	for (i = 1; i <= 12; i++)
+		sleep_on(a, 3 + 0.01 * (double)i, i, MUTEX, 0x10000 * (i % 12 + 1));
+	bed_end(a, 6, 0);
+	CHECK(strstr(bed_group(a, "deadlock")->finding.detail, " -> ..."));
+	CHECK(!strstr(bed_group(a, "deadlock")->finding.detail, "-> 12"));
+	bed_found(a, "deadlock", CONFIDENCE_PROVEN,
+		  "12 wait for each other in a ring: 1 -> 2 -> 3 -> ");
+}
+
+/* Where one coroutine takes a permit and another gives it back, the holder is not known. */
+static void a_lock_that_is_passed_on_is_in_no_ring(void)
+{
+	struct analysis *a = with_running(3);
+
+	take(a, 1.5, 3, 0x20000);
+	give(a, 1.6, 1, 0x20000); /* not by the one that took it */
+	take(a, 2, 1, 0x10000);
+	take(a, 3, 2, 0x20000);
+	sleep_on(a, 4, 1, MUTEX, 0x20000);
+	sleep_on(a, 5, 2, MUTEX, 0x10000);
+	bed_end(a, 6, 0);
+	bed_found_none(a, "deadlock");
+}
+
+/* Coroutine 1 waits for descriptor 5; a later one waits for it, too, and is served (@served). */
+static struct analysis *with_rival(bool is_created_later, bool is_served, double waited_ms)
+{
+	struct analysis *a = with_running(2);
+	double ms = 10;
+
+	if (!is_created_later) {
+		BED_ADD(a, BIRTH, 5, .probe_id = 9, .tid = 19, .site = 9);
+		BED_ADD(a, RESUME, 5.1, .probe_id = 9, .tid = 19);
+	}
+	sleep_on(a, ms, 1, TRACE_REASON_IO_READ, 5);
+	if (is_created_later) {
+		BED_ADD(a, BIRTH, 20, .probe_id = 9, .tid = 19, .site = 9);
+		BED_ADD(a, RESUME, 21, .probe_id = 9, .tid = 19);
+	}
+	sleep_on(a, 22, 9, TRACE_REASON_IO_READ, 5);
+	if (is_served)
+		BED_ADD(a, RESUME, 23, .probe_id = 9, .tid = 19);
+	go_on(a, 2, 30, ms + waited_ms);
+	bed_end(a, ms + waited_ms, 0);
+	return a;
+}
+
+static void a_descriptor_with_a_later_reader_may_be_used_again(void)
+{
+	bed_found(with_rival(true, true, 200), "closed-under-waiter", CONFIDENCE_SUSPECT,
+		  "descriptor 5: coroutine 9, created later, waited for it and was served");
+	bed_found_none(with_rival(false, true, 200), "closed-under-waiter");
+	bed_found_none(with_rival(true, false, 200), "closed-under-waiter");
+	bed_found_none(with_rival(true, true, 99), "closed-under-waiter");
+}
+
 int main(void)
 {
 	RUN(locks_taken_in_two_orders_are_a_proven_deadlock);
@@ -585,5 +650,8 @@ int main(void)
 	RUN(a_descriptor_says_how_epoll_watches_it);
 	RUN(coroutines_that_only_become_more_leak);
 	RUN(a_number_that_falls_is_no_leak);
+	RUN(a_long_ring_is_told_in_part);
+	RUN(a_lock_that_is_passed_on_is_in_no_ring);
+	RUN(a_descriptor_with_a_later_reader_may_be_used_again);
 	return 0;
 }
