@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "analysis_bed.h"
 #include "check.h"
 
 #define MS MODEL_MS
@@ -365,6 +366,150 @@ static void coroutines_from_before_are_listed_by_their_stacks(void)
 	waiting_facts_release(&w);
 }
 
+/* ---- the model ----------------------------------------------------------------------------------
+ */
+
+#define AT(co, id) const struct coro *co = model_find(&a->model, id)
+
+static void the_model_knows_when_nothing_ran(void)
+{
+	struct analysis *a = bed_begin(NULL);
+	const struct model *m = &a->model;
+
+	BED_ADD(a, BIRTH, 0, .probe_id = 1, .site = 1);
+	BED_ADD(a, RESUME, 1, .probe_id = 1);
+	BED_ADD(a, SUSPEND, 2, .probe_id = 1, .site = 2);
+	BED_ADD(a, RESUME, 12, .probe_id = 1); /* 10 ms of nothing */
+	BED_ADD(a, SUSPEND, 13, .probe_id = 1, .site = 2);
+	BED_ADD(a, RESUME, 43, .probe_id = 1); /* 30 ms */
+	BED_ADD(a, SUSPEND, 44, .probe_id = 1, .site = 2);
+	BED_ADD(a, RESUME, 44.5, .probe_id = 1); /* too short to count */
+	BED_ADD(a, SUSPEND, 45, .probe_id = 1, .site = 2);
+	bed_end(a, 60, 0);
+	CHECK_EQ(m->longest_idle, 30 * MS);
+	CHECK_EQ(m->second_idle, 10 * MS);
+	CHECK_EQ(m->idle_ns, 40 * MS);
+	CHECK_EQ(model_idle(m), 55 * MS);
+	CHECK_EQ(m->running, 0);
+	CHECK_EQ(m->nr_ticks, 3); /* at least 10 ms apart: 1, 12, 43 */
+	CHECK_EQ(model_activity(m, BED_MS(0)), 3);
+	CHECK_EQ(model_activity(m, BED_MS(12)), 1);
+	CHECK_EQ(model_activity(m, BED_MS(43)), 0);
+	analysis_free(a);
+}
+
+static void the_model_keeps_the_waits_of_a_coroutine(void)
+{
+	struct analysis *a = bed_begin(NULL);
+	const struct rhythm *r;
+
+	BED_ADD(a, BIRTH, 0, .probe_id = 1, .site = 1);
+	BED_ADD(a, RESUME, 1, .probe_id = 1, .tid = 7);
+	BED_ADD(a, SUSPEND, 2, .probe_id = 1, .site = 2);
+	BED_ADD(a, RESUME, 5, .probe_id = 1, .tid = 8);
+	BED_ADD(a, SUSPEND, 6, .probe_id = 1, .tid = 8, .site = 2);
+	BED_ADD(a, RESUME, 13, .probe_id = 1, .tid = 8);
+	BED_ADD(a, SUSPEND, 13.0005, .probe_id = 1, .tid = 8, .site = 3,
+		.reason = TRACE_REASON_YIELD);
+	BED_ADD(a, RESUME, 14, .probe_id = 1, .tid = 7);
+	BED_ADD(a, SUSPEND, 15, .probe_id = 1, .site = 2);
+	bed_end(a, 20, 0);
+	{
+		AT(co, 1);
+
+		CHECK_EQ(co->longest_wait_ns, 7 * MS);
+		CHECK_EQ(co->second_wait_ns, 3 * MS);
+		CHECK_EQ(co->resumes, 4);
+		CHECK_EQ(co->suspends, 4);
+		CHECK_EQ(co->migrations, 2);
+		CHECK_EQ(co->quick_yields, 1);
+		r = model_rhythm(co);
+		CHECK(r && r->nr == 2 && r->longest_ns == 7 * MS && r->second_ns == 3 * MS);
+		CHECK_EQ(model_waited(&a->model, co), 5 * MS);
+		CHECK_EQ(model_age(&a->model, co), 5 * MS);
+		CHECK_EQ(a->model.places[co->place].waits.nr, 2);
+		CHECK_EQ(a->model.places[co->place].slices.nr, 3);
+		CHECK_EQ(a->model.places[co->place].last_resumed_ts, BED_MS(13));
+	}
+	analysis_free(a);
+}
+
+static void the_model_knows_who_wakes(void)
+{
+	struct analysis *a = bed_begin(NULL);
+	const struct wake_source *w;
+	unsigned i;
+
+	BED_ADD(a, BIRTH, 0, .probe_id = 1, .site = 1);
+	BED_ADD(a, RESUME, 0.1, .probe_id = 1);
+	BED_ADD(a, BIRTH, 0.2, .probe_id = 2, .site = 5, .tid = 8);
+	BED_ADD(a, RESUME, 0.3, .probe_id = 2, .tid = 8);
+	for (i = 0; i < 5; i++) {
+		BED_ADD(a, SUSPEND, 1 + i, .probe_id = 1, .site = 2);
+		BED_ADD(a, WAKE, 1.2 + i, .probe_id = 1, .tid = 8, .peer = i < 4 ? 2 : 0);
+		BED_ADD(a, RESUME, 1.4 + i, .probe_id = 1);
+	}
+	BED_ADD(a, WAKE, 6, .probe_id = 1, .tid = 8, .peer = 2); /* while it runs */
+	BED_ADD(a, SUSPEND, 6.1, .probe_id = 1, .site = 2);
+	BED_ADD(a, RESUME, 6.2, .probe_id = 1); /* the early wake was enough */
+	BED_ADD(a, WAKE, 6.3, .probe_id = 1, .tid = 8, .peer = 2);
+	BED_ADD(a, SUSPEND, 6.4, .probe_id = 1, .site = 2);
+	BED_ADD(a, WAKE, 6.5, .probe_id = 1, .tid = 8, .peer = 2);
+	BED_ADD(a, RESUME, 6.6, .probe_id = 1); /* this time it needed another one */
+	BED_ADD(a, SUSPEND, 6.7, .probe_id = 1, .site = 2);
+	bed_end(a, 20, 0);
+	{
+		AT(co, 1);
+
+		w = model_waker(co);
+		CHECK(w && w->last_id == 2 && !w->is_outside && !w->is_mixed);
+		CHECK_EQ(w->nr, 7);
+		CHECK_EQ(co->wakes, 8);
+		CHECK_EQ(w->last_ts, BED_MS(6.5));
+		CHECK_EQ(a->model.early_used, 1);
+		CHECK_EQ(a->model.early_unused, 1);
+		CHECK(!co->woken_since);
+		CHECK_EQ(a->model.places[co->place].ready.nr, 6);
+	}
+	analysis_free(a);
+}
+
+static void the_model_counts_kinds_and_their_lives(void)
+{
+	struct analysis *a = bed_begin(NULL);
+	const struct spawn *s;
+
+	BED_ADD(a, BIRTH, 0, .probe_id = 1, .site = 1);
+	BED_ADD(a, RESUME, 0.1, .probe_id = 1);
+	BED_ADD(a, BIRTH, 1, .probe_id = 2, .site = 5, .peer = 1, .name = "kid");
+	BED_ADD(a, RESUME, 2, .probe_id = 2);
+	BED_ADD(a, BIRTH, 3, .probe_id = 3, .site = 5, .peer = 1);
+	BED_ADD(a, END, 4, .probe_id = 2, .flags = TRACE_DESTROYED);
+	BED_ADD(a, SUSPEND, 5, .probe_id = 1, .site = 2, .reason = TRACE_REASON_JOIN,
+		.resource = 3);
+	bed_end(a, 20, 0);
+	{
+		AT(co, 1);
+		AT(child, 3);
+
+		s = &a->model.spawns[child->spawn];
+		CHECK_EQ(co->children, 1);
+		CHECK(model_child(&a->model, co) == child);
+		CHECK(model_find(&a->model, 2) == NULL);
+		CHECK(model_has_ended(&a->model, 2) && !model_has_ended(&a->model, 3));
+		CHECK_EQ(model_departed(&a->model, 2)->ts, BED_MS(4));
+		CHECK(model_departed(&a->model, 3) == NULL);
+		CHECK_EQ(s->site, 5);
+		CHECK_EQ(s->alive, 1);
+		CHECK_EQ(a->model.max_id, 3);
+		CHECK_EQ(a->model.last_birth_ts, BED_MS(3));
+		CHECK_EQ(a->model.kinds[TRACE_BIRTH], 3);
+		CHECK_EQ(child->parent, 1);
+		CHECK(child->state == TRACE_STATE_NEW && child->tells_life && !child->is_adopted);
+	}
+	analysis_free(a);
+}
+
 int main(void)
 {
 	CHECK(close(mkstemp(rules_path)) == 0);
@@ -380,5 +525,9 @@ int main(void)
 	RUN(rules_match_places_functions_and_kinds);
 	RUN(rules_that_cannot_be_meant_are_errors);
 	RUN(coroutines_from_before_are_listed_by_their_stacks);
+	RUN(the_model_knows_when_nothing_ran);
+	RUN(the_model_keeps_the_waits_of_a_coroutine);
+	RUN(the_model_knows_who_wakes);
+	RUN(the_model_counts_kinds_and_their_lives);
 	return 0;
 }
