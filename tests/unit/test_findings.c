@@ -510,6 +510,113 @@ static void the_model_counts_kinds_and_their_lives(void)
 	analysis_free(a);
 }
 
+/* What the collector says of a coroutine at the end completes what the events say. */
+static void the_model_learns_from_facts_about_coroutines(void)
+{
+	struct analysis *a = bed_begin(NULL);
+	struct trace_item item;
+
+	BED_ADD(a, RESUME, 1, .probe_id = 1);
+	BED_ADD(a, SUSPEND, 2, .probe_id = 1, .addr = 0x401000);
+	BED_ADD(a, RESUME, 3, .probe_id = 2);
+	trace_item_init(&item, TRACE_ITEM_COROUTINE);
+	item.coroutine = (struct sidecar_coroutine){ .station = TRACE_NO_STATION,
+						     .probe_id = 1,
+						     .pid = 77,
+						     .name = "late name",
+						     .birth_ts = BED_MS(0.5),
+						     .written = 9,
+						     .lost = 4,
+						     .state = TRACE_STATE_SUSPENDED,
+						     .site = 6 };
+	CHECK_EQ(analysis_add(a, &item), 0);
+	item.coroutine = (struct sidecar_coroutine){
+		.station = TRACE_NO_STATION, .probe_id = 2, .dead = true, .death_ts = BED_MS(4)
+	};
+	CHECK_EQ(analysis_add(a, &item), 0);
+	item.coroutine.probe_id = 99; /* of no event */
+	CHECK_EQ(analysis_add(a, &item), 0);
+	bed_end(a, 20, 0);
+	{
+		AT(co, 1);
+		AT(dead, 2);
+
+		CHECK_EQ(co->pid, 77);
+		CHECK_EQ(co->birth_ts, BED_MS(0.5));
+		CHECK(co->loss_known && co->lost == 4);
+		CHECK_STR(model_name(&a->model, co), "late name");
+		CHECK_EQ(a->model.places[co->await_place].site, 6);
+		CHECK_EQ(coro_shown_place(co), co->await_place);
+		CHECK(dead->state == TRACE_STATE_ENDED && dead->since_ts == BED_MS(4));
+		CHECK(!dead->loss_known && model_find(&a->model, 99) == NULL);
+	}
+	analysis_free(a);
+}
+
+static void the_model_keeps_long_waits_that_were_cancelled(void)
+{
+	struct analysis *a = bed_begin(NULL);
+	uint64_t id;
+
+	for (id = 1; id <= 2; id++) {
+		BED_ADD(a, BIRTH, (double)id, .probe_id = id, .site = 1);
+		BED_ADD(a, RESUME, (double)id + 0.1, .probe_id = id);
+		BED_ADD(a, SUSPEND, (double)id + 0.2, .probe_id = id, .site = 2);
+	}
+	BED_ADD(a, DESTROY, 100.9, .probe_id = 1, .flags = TRACE_WAS_SUSPENDED);
+	BED_ADD(a, DESTROY, 102.2, .probe_id = 2, .flags = TRACE_WAS_SUSPENDED);
+	bed_end(a, 110, 0);
+	CHECK_EQ(model_nr_cancelled(&a->model), 1); /* of 100 ms and more */
+	CHECK_EQ(a->model.cancelled[0].probe_id, 2);
+	CHECK_EQ(a->model.cancelled[0].since_ts, BED_MS(2.2));
+	CHECK_EQ(a->model.cancelled[0].left_ts, BED_MS(102.2));
+	CHECK_EQ(a->model.cancelled[0].state, TRACE_STATE_SUSPENDED);
+	analysis_free(a);
+}
+
+static struct analysis *with_ring(const struct u64map *chosen)
+{
+	const struct analysis_options options = { .chosen = chosen };
+	struct analysis *a = bed_begin(&options);
+	uint64_t id;
+
+	for (id = 1; id <= 2; id++) {
+		BED_ADD(a, BIRTH, 0.1 * (double)id, .probe_id = id, .site = 1);
+		BED_ADD(a, RESUME, 1 + (double)id, .probe_id = id, .tid = 10 + id);
+		BED_ADD(a, ACQUIRE, 4 + (double)id, .probe_id = id, .tid = 10 + id,
+			.resource = 0x10000 * id);
+	}
+	BED_ADD(a, CONTEXT, 7, .probe_id = 1, .tid = 11, .written = UINT64_C(0x0af7651916cd43dd),
+		.lost = UINT64_C(0x8448eb211c80319c), .resource = UINT64_C(0x00f067aa0ba902b7),
+		.seen = 1);
+	for (id = 1; id <= 2; id++)
+		BED_ADD(a, SUSPEND, 8 + (double)id, .probe_id = id, .tid = 10 + id, .site = 3,
+			.reason = TRACE_REASON_MUTEX, .resource = 0x10000 * (3 - id));
+	bed_end(a, 20, 0);
+	return a;
+}
+
+static void a_ring_is_reported_if_one_of_it_is_chosen(void)
+{
+	struct u64map chosen = { 0 };
+	struct analysis *a;
+	unsigned i, nr = 0;
+
+	a = with_ring(NULL);
+	for (i = 0; i < bed_group(a, "deadlock")->finding.nr_evidence; i++)
+		nr += !strcmp(bed_group(a, "deadlock")->finding.evidence[i].text,
+			      "it works for traceparent "
+			      "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
+	CHECK_EQ(nr, 1);
+	analysis_free(a);
+	CHECK_EQ(u64map_put(&chosen, 2, 1), 0);
+	bed_found(with_ring(&chosen), "deadlock", CONFIDENCE_PROVEN, "2 wait for each other");
+	u64map_release(&chosen);
+	CHECK_EQ(u64map_put(&chosen, 9, 1), 0);
+	bed_found_none(with_ring(&chosen), "deadlock");
+	u64map_release(&chosen);
+}
+
 int main(void)
 {
 	CHECK(close(mkstemp(rules_path)) == 0);
@@ -529,5 +636,8 @@ int main(void)
 	RUN(the_model_keeps_the_waits_of_a_coroutine);
 	RUN(the_model_knows_who_wakes);
 	RUN(the_model_counts_kinds_and_their_lives);
+	RUN(the_model_learns_from_facts_about_coroutines);
+	RUN(the_model_keeps_long_waits_that_were_cancelled);
+	RUN(a_ring_is_reported_if_one_of_it_is_chosen);
 	return 0;
 }
