@@ -86,6 +86,10 @@ def words_of(path):
     return {w for w in IDENTIFIER.findall(path.lower()) if w not in COMMON}
 
 
+def singular(words):
+    return {w.removesuffix("s") for w in words}
+
+
 def linked_files(program):
     """Names of the source files that a program was linked from."""
     out = subprocess.run(["readelf", "-sW", program], capture_output=True, text=True, check=False).stdout
@@ -157,8 +161,11 @@ class Relevance:
     def programs_of(self, path, most, may_reach):
         names = self.includers.get(path, set())
         found = [t for t in self.tests.values() if t.is_program and may_reach(t.name) and names & self.linked[t.command[0]]]
-        words = words_of(os.path.splitext(os.path.basename(path))[0])
-        found.sort(key=lambda t: (-self.closeness(t, path), -len(words & words_of(t.name)), self.cost(t), t.name))
+        words = singular(words_of(os.path.splitext(os.path.basename(path))[0]))
+        if path.startswith(("include/corotracer/", "sdk/c/")):
+            words.add("sdk")  # hundreds of programs include these headers, the unit tests of the SDK are about them
+        found.sort(key=lambda t: (-len(words & singular(words_of(t.name))) if "sdk" in words else 0, -self.closeness(t, path),
+                                  -len(words & singular(words_of(t.name))), self.cost(t), t.name))
         return found[:most]
 
     def weight(self, word):
