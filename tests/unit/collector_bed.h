@@ -29,8 +29,10 @@
 #include "collect/collector_client.h"
 #include "collect/control_socket.h"
 #include "collect/region.h"
+#include "collect/region_inspect.h"
 #include "collect/region_list.h"
 #include "collect/snapshot.h"
+#include "top/top_snapshot.h"
 #include "trace/trace_reader.h"
 
 #define SECOND_MS 1000

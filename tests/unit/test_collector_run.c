@@ -420,14 +420,19 @@ static void a_program_that_cannot_start_is_explained(void)
 /* A process that asks the collector while the program waits, then lets the program go. */
 static void (*ask_what)(void);
 
+static void let_go(void)
+{
+	touch(let_go_path);
+}
+
 static void ask_helper(void)
 {
 	helper = fork();
 	if (helper != 0)
 		return;
+	atexit(let_go); /* also after a check that failed */
 	ask_what();
-	touch(let_go_path);
-	exit(0); /* CHECK() makes it 1 */
+	exit(0);
 }
 
 static void reap_helper(void)
@@ -462,6 +467,130 @@ static json_t *await_story(void)
 	return status;
 }
 
+static const struct recover_thread *only_thread(const struct recover *rec)
+{
+	CHECK_EQ(rec->nr_threads, 1);
+	return &rec->threads[0];
+}
+
+/* The one coroutine that is left of the story. */
+static void check_left(const struct recover *rec)
+{
+	const struct recover_coroutine *c = &rec->coroutines[0];
+	const struct trace_site *site = recover_site(rec, c->co.site);
+
+	CHECK_EQ(rec->nr_coroutines, 1);
+	CHECK_EQ(rec->by_state[TRACE_STATE_SUSPENDED], 1);
+	CHECK_EQ(c->co.probe_id, 1);
+	CHECK_EQ(c->co.state, TRACE_STATE_SUSPENDED);
+	CHECK_EQ(c->co.reason, CTP_REASON_MUTEX);
+	CHECK_EQ(c->co.written, 2);
+	CHECK_EQ(c->co.lost, 0);
+	CHECK_EQ(c->co.addr, 0x5678);
+	CHECK_STR(c->name, "parent");
+	CHECK_EQ(c->woken_ts, 0);
+	CHECK(c->co.birth_ts && c->co.birth_ts <= c->co.since_ts);
+	CHECK(site != NULL);
+	CHECK_STR(site->file, "story.c");
+	CHECK_EQ(site->line, 50);
+	CHECK_STR(site->function, "use_lock");
+	CHECK(recover_site(rec, 0) == NULL);
+	CHECK(recover_site(rec, 60000) == NULL);
+	CHECK(!rec->short_of_memory);
+}
+
+static void look_at_region(pid_t program)
+{
+	struct recover_options o = { .last = 3, .threads = true };
+	struct err err = { 0 };
+	const struct recover_thread *t;
+	struct recover rec;
+
+	CHECK_EQ(recover_open(&rec, told.shm, &o, &err), 0);
+	check_left(&rec);
+	CHECK_EQ(rec.coroutines[0].tid, program);
+	CHECK(rec.image.live);
+	CHECK_EQ(rec.image.collector_pid, getppid());
+	CHECK(!rec.image.cut);
+	t = only_thread(&rec);
+	CHECK_EQ(t->tid, program);
+	CHECK_EQ(t->pid, program);
+	CHECK(!t->closed && !t->broken);
+	CHECK(t->written >= 13 && t->read <= t->written);
+	CHECK_EQ(t->dropped, 0);
+	CHECK_EQ(t->nr_last, 3);
+	CHECK_EQ(t->last[2].ev.kind, TRACE_SUSPEND);
+	CHECK_EQ(t->last[1].ev.kind, TRACE_DESTROY);
+	CHECK_EQ(t->last[0].ev.kind, TRACE_END);
+	CHECK(t->last[0].ev.ts <= t->last[2].ev.ts);
+	CHECK_EQ(rec.nr_processes, 1);
+	CHECK_EQ(rec.processes[0].pid, program);
+	CHECK_EQ(rec.processes[0].life, PROCESS_THERE);
+	CHECK_STR(rec.processes[0].command, "test_collector_");
+	CHECK(recover_goes_on(&rec));
+	CHECK(rec.same_time);
+	CHECK(recover_moment(&rec) >= rec.coroutines[0].co.since_ts);
+	recover_close(&rec);
+	/* Of one coroutine only. */
+	o.of = 2;
+	o.last = 100;
+	CHECK_EQ(recover_open(&rec, told.shm, &o, &err), 0);
+	t = only_thread(&rec);
+	CHECK_EQ(t->nr_last, 10);
+	CHECK_EQ(t->last[0].ev.kind, TRACE_BIRTH);
+	CHECK_STR(t->last[0].name, "child");
+	recover_close(&rec);
+}
+
+static void look_at_pictures(void)
+{
+	struct err err = { 0 };
+	struct top_picture p;
+	struct top_source s;
+	uint64_t before;
+
+	CHECK_EQ(top_source_open(&s, told.shm, &err), 0);
+	s.wants_events = true;
+	CHECK_EQ(top_picture_take(&s, &p, 0, &err), 0);
+	CHECK_EQ(p.nr, 1);
+	CHECK_EQ(p.by_state[TRACE_STATE_SUSPENDED], 1);
+	CHECK_EQ(p.rows[0].state, TRACE_STATE_SUSPENDED);
+	CHECK_EQ(p.rows[0].looks.waiting, 1);
+	CHECK_EQ(p.rows[0].looks.running + p.rows[0].looks.ready, 0);
+	CHECK(p.rows[0].rate > 0); /* since its creation */
+	CHECK_EQ(p.threads, 1);
+	CHECK_EQ(p.programs, 1);
+	CHECK_EQ(p.births, 2);
+	CHECK(p.told);
+	CHECK_EQ(p.events, 5);
+	CHECK_EQ(p.lost, 0);
+	CHECK(p.event_rate > 0 && p.birth_rate > 0);
+	CHECK(p.birth_rate < p.event_rate);
+	CHECK(!p.has_cpu);
+	CHECK(p.up_ns > 0 && p.up_ns < 3600 * NS_PER_SEC);
+	CHECK_EQ(p.r.threads[0].nr_last, 13);
+	CHECK_EQ(running_number(p.status, "written"), 5);
+	before = p.up_ns;
+	top_picture_release(&p);
+	CHECK(p.rows == NULL);
+	/* Nothing has happened since. */
+	s.wants_events = false;
+	CHECK_EQ(top_picture_take(&s, &p, 0, &err), 0);
+	CHECK_EQ(p.rows[0].looks.waiting, 2);
+	CHECK(p.rows[0].rate == 0);
+	CHECK(p.event_rate == 0 && p.birth_rate == 0);
+	CHECK(p.up_ns > before);
+	CHECK_EQ(p.r.threads[0].nr_last, 0);
+	top_picture_release(&p);
+	CHECK_EQ(top_picture_take(&s, &p, 1, &err), 0);
+	CHECK_EQ(p.r.threads[0].nr_last, 5); /* also what it did to the other one */
+	top_picture_release(&p);
+	top_source_close(&s);
+	CHECK_EQ(s.fd, -1);
+	CHECK_EQ(top_source_open(&s, "/nonexistent/region", &err), -ENOENT);
+	CHECK(err.hint[0] != '\0');
+}
+
 static void ask_about_plain_run(void)
 {
 	struct all_running all = { 0 };
@@ -485,6 +614,8 @@ static void ask_about_plain_run(void)
 	CHECK_STR(json_string_value(json_array_get(words, 2)), "pause");
 	words = json_object_get(status, "pids");
 	CHECK_EQ(json_array_size(words), 1);
+	look_at_region((pid_t)json_integer_value(json_array_get(words, 0)));
+	look_at_pictures();
 	CHECK_EQ(running_look(&all, NULL, &left, &err), 0);
 	for (i = 0; i < all.nr; i++)
 		found += !strcmp(all.at[i].region, told.shm);
@@ -642,6 +773,85 @@ static void a_flight_recorder_needs_a_file(void)
 	CHECK(is_there(in_scratch("slashes.ctf/metadata")));
 }
 
+/* ---- tests: a killed collector ------------------------------------------------------- */
+
+/* The collector and its program are killed when everything is written. */
+static void kill_collector(const char *region, const char *output)
+{
+	struct collector_config config = config_of(output);
+	struct err err = { 0 };
+	int status;
+
+	helper = fork();
+	if (helper == 0) {
+		config.argv = command("pause", in_scratch("never"));
+		config.shm = region;
+		collector_run(&config, &r, &err);
+		_exit(1);
+	}
+	snprintf(told.shm, sizeof(told.shm), "%s", region);
+	for (;;) {
+		json_t *now = running_ask(region, "status", 60 * SECOND_MS, &err);
+		bool is_written = now && running_number(now, "written") == 5;
+
+		json_decref(now);
+		if (is_written)
+			break;
+		usleep(1000);
+	}
+	kill(helper, SIGKILL);
+	CHECK_EQ(waitpid(helper, &status, 0), helper);
+	CHECK(WIFSIGNALED(status));
+	while (waitpid(-1, NULL, 0) > 0) /* the program, and the witness */
+		;
+}
+
+static void the_region_of_a_killed_collector_is_recovered(void)
+{
+	struct recover_options o = { .last = 100, .all = true, .tool = "corotracer test" };
+	struct err err = { 0 };
+	char region[512], recovered[512], output[512];
+	struct top_source source;
+	const struct recover_thread *t;
+	struct recover rec;
+	struct seen s;
+
+	snprintf(region, sizeof(region), "%s", in_scratch("killed.region"));
+	snprintf(output, sizeof(output), "%s", in_scratch("half.jsonl"));
+	snprintf(recovered, sizeof(recovered), "%s", in_scratch("recovered.jsonl"));
+	kill_collector(region, output);
+	CHECK(is_there(region));
+	CHECK_EQ(top_source_open(&source, region, &err), -ESRCH);
+	CHECK(strstr(err.text, "has ended") != NULL);
+	CHECK(strstr(err.hint, "corotracer recover") != NULL);
+	err = (struct err){ 0 };
+	o.output = recovered;
+	o.join = true;
+	CHECK_EQ(recover_open(&rec, region, &o, &err), 0);
+	check_left(&rec);
+	CHECK(!rec.image.live);
+	CHECK(!recover_goes_on(&rec));
+	CHECK_EQ(rec.processes[0].life, PROCESS_GONE);
+	t = only_thread(&rec);
+	CHECK(t->saved <= t->read);
+	CHECK_EQ(rec.account.saved + rec.account.unsaved, 5);
+	CHECK_EQ(rec.account.others_saved + rec.account.others_unsaved, 8);
+	CHECK_EQ(rec.account.lost + rec.account.gone + rec.account.missing, 0);
+	CHECK_EQ(rec.output.code, 0);
+	CHECK_EQ(rec.written.written, 5);
+	CHECK_EQ(rec.written.others_written, 8);
+	recover_close(&rec);
+	s = read_trace(recovered);
+	CHECK_STR(text, story);
+	CHECK_EQ(s.totals.exit_status, -1);
+	/* What is left can be removed. */
+	CHECK_EQ(region_remove(region, &err), 0);
+	CHECK(!is_there(region));
+	CHECK_EQ(region_remove(region, &err), -ENOENT);
+	err = (struct err){ 0 };
+	CHECK_EQ(recover_open(&rec, region, &o, &err), -ENOENT);
+}
+
 /* ---- tests: attach -------------------------------------------------------------------- */
 
 static pid_t start_worker(const char *go)
@@ -769,6 +979,7 @@ int main(int argc, char **argv)
 	RUN(a_running_collector_answers);
 	RUN(a_flight_recorder_writes_snapshots);
 	RUN(a_flight_recorder_needs_a_file);
+	RUN(the_region_of_a_killed_collector_is_recovered);
 	RUN(a_running_program_is_attached_and_detached);
 	RUN(a_process_that_cannot_be_attached_is_explained);
 	scratch_clean(scratch);

@@ -3,6 +3,7 @@
 #include "serve/metrics.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -317,8 +318,90 @@ static void all_items_are_read_in_one_call(void)
 	metrics_release(&m);
 }
 
+/* ---- the page ----------------------------------------------------------------------- */
+
+static char *fixture_text(const char *name)
+{
+	char path[512], *text = calloc(1, 65536);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", FIXTURES, name);
+	f = fopen(path, "re");
+	CHECK(f != NULL && text != NULL);
+	CHECK(fread(text, 1, 65535, f) > 0);
+	fclose(f);
+	return text;
+}
+
+/* The text of the metrics is that of the fixture, but for the version. */
+static void check_page(struct metrics *m, bool is_openmetrics, const char *fixture)
+{
+	char *expected = fixture_text(fixture), *text, *version;
+	struct bytes out = { 0 };
+
+	metrics_render(m, is_openmetrics, &out);
+	bytes_add(&out, "", 1);
+	CHECK(!out.error);
+	text = (char *)out.data;
+	version = strstr(text, "corotracer_version=\"");
+	CHECK(version != NULL);
+	version += strlen("corotracer_version=\"");
+	memmove(version, strchr(version, '"'), strlen(strchr(version, '"')) + 1);
+	CHECK_STR(text, expected);
+	free(expected);
+	bytes_release(&out);
+}
+
+static void every_family_is_written_exactly(void)
+{
+	struct trace_event *ev;
+	struct metrics m;
+
+	begin_metrics(&m, 2);
+	/* Quotes, backslashes and newlines are escaped, what is no text is replaced. */
+	snprintf(m.labels.service, sizeof(m.labels.service), "sh\"o\\p\n\xff");
+	snprintf(m.labels.version, sizeof(m.labels.version), "1.0");
+	snprintf(m.labels.region, sizeof(m.labels.region), "eu");
+	add_metrics_site(7, "a.c", 10, "make");
+	add_metrics_site(8, "b.c", 20, "wait");
+	add_metrics_site(9, "c.c", 30, "more");
+	add_metrics_event(TRACE_BIRTH, 1, 1000, 7);
+	ev = add_metrics_event(TRACE_CONTEXT, 1, 1500, 0);
+	ev->resource = 0x1122;
+	ev->written = 0xa1;
+	ev->lost = 0xb2;
+	add_metrics_event(TRACE_RESUME, 1, 2000, 0);
+	ev = add_metrics_event(TRACE_SUSPEND, 1, 3000, 8);
+	ev->reason = TRACE_REASON_IO_READ;
+	add_metrics_event(TRACE_WAKE, 1, 4500, 0);
+	add_metrics_event(TRACE_RESUME, 1, 6000, 0);
+	ev = add_metrics_event(TRACE_SUSPEND, 1, 7000, 8);
+	ev->reason = TRACE_REASON_IO_READ;
+	add_metrics_event(TRACE_BIRTH, 2, 8000, 9);
+	add_metrics_event(TRACE_SUSPEND, 3, 8500, 8); /* not the oldest there */
+	add_metrics_event(TRACE_SUSPEND, 4, 9000, 0);
+	add_metrics_event(TRACE_END, 4, 9500, 0);
+	add_metrics_event(TRACE_RESUME, 5, 2000010000, 7);
+	add_item(TRACE_ITEM_GAP)->gap = (struct trace_gap){ .transitions = 5, .others = 2 };
+	read_items(&m);
+	m.missed = 3;
+	m.behind_ns = 1250000000;
+	check_page(&m, false, "metrics.txt");
+	check_page(&m, true, "metrics.openmetrics");
+	metrics_finish(&m);
+	CHECK_EQ(sample(&m, "corotracer_collecting{service=\"sh\\\"o\\\\p\\n\xef\xbf\xbd\""
+			    ",version=\"1.0\",region=\"eu\"}"),
+		 0);
+	/* The processor time of the collector, if it is known. */
+	CHECK_EQ(sample(&m, "# TYPE corotracer_collector_cpu_seconds_total"), -1);
+	m.collector = getpid();
+	CHECK(sample(&m, "# TYPE corotracer_collector_cpu_seconds_total") != -1);
+	metrics_release(&m);
+}
+
 int main(void)
 {
+	RUN(every_family_is_written_exactly);
 	RUN(coroutines_are_counted_where_they_are);
 	RUN(a_coroutine_without_a_birth_is_at_no_known_site);
 	RUN(waits_are_in_their_buckets);
