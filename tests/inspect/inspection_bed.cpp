@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -18,6 +19,7 @@
 
 static Gate gate;
 static volatile int sink;
+static std::mutex held_lock;
 static std::vector<std::coroutine_handle<>> held; // keeps them reachable
 
 // Waits for a descriptor; nobody wakes it.
@@ -205,6 +207,8 @@ int main()
 		while (read(ends[0], &byte, 1) == 1)
 			;
 	}).detach();
+	held_lock.lock();
+	std::thread([] { held_lock.lock(); }).detach(); // waits for the main thread
 	blocks(ends[0]).detach().resume();
 	auto running = gate.waiting.front();
 	gate.waiting.pop_front();

@@ -61,6 +61,7 @@ static void bed_start(void)
 		dup2(out[1], STDOUT_FILENO);
 		close(out[0]);
 		close(out[1]);
+		unsetenv("LD_PRELOAD"); /* a leak checker of the test is not for its program */
 		execl(bed_path, bed_path, NULL);
 		_exit(127);
 	}
@@ -337,20 +338,28 @@ static void check_order(const json_t *found)
 static void check_threads(const json_t *found, bool is_running)
 {
 	const json_t *threads = json_object_get(found, "threads");
-	size_t i, nr_blocked = 0;
+	size_t i, nr_blocked = 0, nr_locks = 0;
 
-	CHECK_EQ(json_array_size(threads), 2);
-	for (i = 0; i < 2; i++) {
-		const json_t *t = json_array_get(threads, i);
+	CHECK_EQ(json_array_size(threads), 3);
+	for (i = 0; i < 3; i++) {
+		const json_t *t = json_array_get(threads, i),
+			     *wait = json_object_get(t, "waits_for");
 
 		CHECK_STR(str(t, "state"), "S");
 		CHECK_EQ(strncmp(str(t, "name"), "inspection", 10), 0);
-		if (is_running)
-			CHECK_STR(str(t, "system_call"), "read");
 		nr_blocked += !strncmp(str(t, "runs"), "blocks", 6);
+		if (!is_running)
+			continue;
+		CHECK_STR(str(t, "system_call"), wait && json_is_object(wait) ? "futex" : "read");
+		if (strcmp(str(wait, "kind"), "lock") != 0)
+			continue;
+		nr_locks++;
+		CHECK_EQ(num(wait, "holder"), bed);
+		CHECK_EQ(strncmp(str(wait, "object"), "0x", 2), 0);
 	}
 	CHECK_EQ(num(json_array_get(threads, 0), "tid"), bed);
 	CHECK_EQ(nr_blocked, 1);
+	CHECK_EQ(nr_locks, is_running);
 }
 
 static void check_found(const json_t *found, bool is_running, bool is_gcc)
@@ -457,7 +466,7 @@ static void check_text(struct inspection *in)
 
 	snprintf(part, sizeof(part), "process %d (inspection", (int)bed);
 	CHECK_EQ(strncmp(text, part, strlen(part)), 0);
-	CHECK(strstr(text, "), 2 threads\n") != NULL);
+	CHECK(strstr(text, "), 3 threads\n") != NULL);
 	CHECK(strstr(text, "19 suspended coroutines, 1 at their end and not destroyed, 1 "
 			   "running\n") != NULL);
 	CHECK(strstr(text, "\n3 x waiting") != NULL);
@@ -476,6 +485,9 @@ static void check_text(struct inspection *in)
 	CHECK(strstr(text, "timerfd, 1 expirations not read") != NULL);
 	CHECK(strstr(text, "blocked in read") != NULL);
 	CHECK(strstr(text, ", runs blocks") != NULL);
+	snprintf(part, sizeof(part), ", held by thread %d\n", (int)bed);
+	CHECK(strstr(text, "blocked in futex, waits for mutex 0x") != NULL);
+	CHECK(strstr(text, part) != NULL);
 	CHECK(strstr(text, "more groups") == NULL);
 	free(text);
 	o.groups_max = 4;
@@ -529,6 +541,52 @@ static void a_saved_program_is_described_alike(void)
 	unlink(path);
 }
 
+static bool stack_has(const json_t *thread, const char *function)
+{
+	const json_t *stack = json_object_get(thread, "stack");
+	size_t i;
+
+	for (i = 0; i < json_array_size(stack); i++) {
+		if (strstr(str(json_array_get(stack, i), "function"), function))
+			return true;
+	}
+	return false;
+}
+
+static void a_stopped_program_has_native_stacks(void)
+{
+	struct inspect_print_options o = { 0 };
+	struct process_image image;
+	struct err err = { 0 };
+	struct inspection *in;
+	const json_t *thread;
+	json_t *found;
+	char *text;
+
+	CHECK_EQ(image_open_process(&image, bed, &err), 0);
+	in = look(&image, true);
+	found = json_of(in, &o);
+	CHECK_EQ(num(found, "coroutines"), 19);
+	check_stacks(found, bed_is_gcc());
+	check_waits(found, bed_is_gcc());
+	check_threads(found, true);
+	CHECK(num(found, "stopped_ns") > 0);
+	thread = json_array_get(json_object_get(found, "threads"), 0);
+	CHECK(stack_has(thread, "read"));
+	CHECK(stack_has(thread, "blocks"));
+	CHECK(stack_has(thread, "main"));
+	CHECK_STR(str(thread, "runs"), "blocks");
+	CHECK_EQ(strncmp(str(thread, "frame"), "0x", 2), 0);
+	json_decref(found);
+	text = text_of(in, false, &o);
+	CHECK(strstr(text, "The threads were stopped for ") != NULL);
+	CHECK(strstr(text, "\n             blocks") != NULL);
+	free(text);
+	inspection_free(in);
+	image_close(&image);
+	CHECK_EQ(kill(bed, 0), 0);
+}
+
 /* ---- samples ------------------------------------------------------------------------ */
 
 static uint64_t samples_at(const struct wait_profile *p, const char *name, enum profile_state state)
@@ -577,6 +635,60 @@ static void check_profile_files(const struct profile_run *run)
 	proto_release(&proto);
 }
 
+static void check_profile_text(struct profile_run *run)
+{
+	char *text = NULL;
+	size_t size;
+	struct printer p;
+	FILE *f = open_memstream(&text, &size);
+	const json_t *stack;
+	json_t *json;
+
+	run->elapsed_ns = 300000000;
+	run->stopped_ns = 1500000;
+	printer_begin(&p, f, false);
+	profile_print(run, &p, 2);
+	CHECK_EQ(printer_end(&p), 0);
+	fclose(f);
+	CHECK(strstr(text, " (bed), 3 looks in 0.3 s, each stands for 100 ms\n") != NULL);
+	CHECK(strstr(text, "14.0 tasks on average: 13.0 waiting, 1.0 running\n") != NULL);
+	CHECK(strstr(text, "  42.86 %           1.8       6.0  waiting ") != NULL);
+	CHECK(strstr(text, "  21.43 %           0.9       3.0  waiting ") != NULL);
+	CHECK(strstr(text, "<- middle") != NULL);
+	CHECK(strstr(text, "<- root") != NULL);
+	CHECK(strstr(text, " more stacks (--all)\n") != NULL);
+	CHECK(strstr(text, "\nA look took ") != NULL);
+	CHECK(strstr(text, "The threads were stopped for 1.500 ms in total.\n") != NULL);
+	CHECK(strstr(text, "looks failed") == NULL);
+	free(text);
+	f = open_memstream(&text, &size);
+	printer_begin(&p, f, true);
+	profile_print(run, &p, 2);
+	CHECK_EQ(printer_end(&p), 0);
+	fclose(f);
+	json = json_loads(text, 0, NULL);
+	CHECK(json != NULL);
+	CHECK_EQ(num(json, "pid"), bed);
+	CHECK_STR(str(json, "name"), "bed");
+	CHECK_EQ(num(json, "looks"), 3);
+	CHECK_EQ(num(json, "samples"), 42);
+	CHECK_EQ(num(json, "period_ns"), 100000000);
+	CHECK_EQ(num(json, "elapsed_ns"), 300000000);
+	CHECK_STR(str(json, "ended_by"), "duration");
+	CHECK(json_array_size(json_object_get(json, "stacks")) > 2);
+	stack = json_array_get(json_object_get(json, "stacks"), 0);
+	CHECK_EQ(num(stack, "samples"), 18);
+	CHECK_EQ(num(stack, "most"), 6);
+	CHECK_STR(str(stack, "state"), "waiting");
+	CHECK(is_at(level_of(stack, 0), "reads"));
+	CHECK(flag(level_of(stack, 0), "exact"));
+	stack = json_array_get(json_object_get(json, "stacks"), 1);
+	CHECK_EQ(json_array_size(json_object_get(stack, "stack")), 3);
+	CHECK(is_at(level_of(stack, 2), "root"));
+	json_decref(json);
+	free(text);
+}
+
 static void looks_are_added_up(void)
 {
 	struct wait_profile profile = { .period_ns = 100000000 };
@@ -609,6 +721,7 @@ static void looks_are_added_up(void)
 	run.problem = sampler_problem(&s);
 	CHECK(run.problem == NULL);
 	check_profile_files(&run);
+	check_profile_text(&run);
 	sampler_close(&s);
 	wait_profile_release(&profile);
 }
@@ -637,6 +750,7 @@ int main(int argc, char **argv)
 	RUN(a_running_program_is_described);
 	RUN(a_saved_program_is_described_alike);
 	RUN(looks_are_added_up);
+	RUN(a_stopped_program_has_native_stacks);
 	RUN(a_process_that_ended_is_noticed);
 	return 0;
 }

@@ -956,6 +956,7 @@ int main(int argc, char **argv)
 		_exit(child_main(argv[2], argc > 3 ? argv[3] : NULL)); /* without a leak check */
 	CHECK(n > 0);
 	self = exe;
+	unsetenv("LD_PRELOAD"); /* a leak checker of the test is not for its programs */
 	/* Processes that outlive their parent end before the test does. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	unsetenv(CTP_ENV_SHM);

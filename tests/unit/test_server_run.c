@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -60,6 +59,28 @@ static void a_listener_is_on_loopback_by_default(void)
 	CHECK_EQ(listener_open(&second, "localhost", 0, &err), -EINVAL); /* not in numbers */
 	CHECK(strstr(err.text, "'localhost' is not an address") != NULL);
 	CHECK(err.hint[0] != '\0');
+	listener_close(&l);
+}
+
+static void an_address_of_ipv6_is_in_brackets(void)
+{
+	struct listener l;
+	struct err err = { 0 };
+
+	CHECK_EQ(listener_open(&l, "0.0.0.0", 0, &err), 0);
+	CHECK(l.is_any && !l.is_loopback);
+	CHECK_STR(l.name, "127.0.0.1");
+	listener_close(&l);
+	if (listener_open(&l, "::1", 0, &err) < 0)
+		return; /* a machine without it */
+	CHECK(l.is_loopback && !l.is_any);
+	CHECK(l.port != 0);
+	CHECK_STR(l.name, "[::1]");
+	CHECK_EQ(strncmp(l.url, "http://[::1]:", 13), 0);
+	listener_close(&l);
+	CHECK_EQ(listener_open(&l, "::", 0, &err), 0);
+	CHECK(l.is_any && !l.is_loopback);
+	CHECK_STR(l.name, "[::1]");
 	listener_close(&l);
 }
 
@@ -541,6 +562,7 @@ static void a_growing_trace_is_streamed(void)
 	feed_state(&f, &ticks, &ended);
 	CHECK(ticks >= 1 && !ended);
 	CHECK_EQ(f.added, 0);
+	CHECK(f.pace.last_ts == now); /* every event was looked at */
 	fd = client_connect();
 	client_send(fd, "GET", secret_path("/api/live"), own_host(), "");
 	client_read(fd, "\n\n\r\n"); /* the first two texts are separate chunks */
@@ -655,13 +677,13 @@ int main(void)
 {
 	struct err err = { 0 };
 
-	signal(SIGPIPE, SIG_IGN);
 	alarm(300);
 	snprintf(scratch, sizeof(scratch), "/tmp/corotracer-test-XXXXXX");
 	CHECK(mkdtemp(scratch) != NULL);
 	snprintf(trace_path, sizeof(trace_path), "%s/t.jsonl", scratch);
 	snprintf(meta_path, sizeof(meta_path), "%s.meta", trace_path);
 	RUN(a_listener_is_on_loopback_by_default);
+	RUN(an_address_of_ipv6_is_in_brackets);
 	RUN(a_host_has_to_be_the_one_of_the_url);
 	RUN(a_secret_is_compared_completely);
 	RUN(openmetrics_has_to_be_preferred);
