@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""decoded.py - files as text, by readers that know nothing of the code under test."""
+import gzip
+import os
+import sqlite3
+import struct
+import zlib
+
+COMPRESSED_PACKETS = 50  # field of a Perfetto packet
+CTF_MAGIC = b"\xc1\x1f\xfc\xc1"
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def protobuf_fields(data):
+    """[(field, kind, value)], or None: these bytes are not a message."""
+    out, at = [], 0
+    try:
+        while at < len(data):
+            key, at = varint(data, at)
+            field, kind = key >> 3, key & 7
+            if kind == 0:
+                value, at = varint(data, at)
+            elif kind in (1, 5):
+                size = 8 if kind == 1 else 4
+                value, = struct.unpack_from("<Q" if kind == 1 else "<I", data, at)
+                at += size
+            elif kind == 2:
+                size, at = varint(data, at)
+                value = data[at:at + size]
+                at += size
+            else:
+                return None
+            if at > len(data) or not 0 < field < 10000:
+                return None
+            out.append((field, kind, value))
+    except (IndexError, struct.error):
+        return None
+    return out
+
+
+def is_text(data):
+    return all(32 <= byte < 127 for byte in data)
+
+
+def protobuf(data, depth=0):
+    """A line per field; of a message one line more per field in it."""
+    lines = []
+    for field, kind, value in protobuf_fields(data) or []:
+        indent = "  " * depth + f"{field}: "
+        if kind == 2 and field == COMPRESSED_PACKETS and value.startswith(b"\x78"):
+            value = zlib.decompress(value)
+        if kind != 2:
+            lines.append(f"{indent}{value}")
+        elif is_text(value) and (len(value) > 1 or not value):
+            lines.append(indent + repr(value.decode()))
+        elif protobuf_fields(value) is not None:
+            lines += [indent + "{", *protobuf(value, depth + 1), "  " * depth + "}"]
+        else:
+            lines.append(indent + value.hex())
+    return lines
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def of_sqlite(path):
+    db = sqlite3.connect(path)
+    db.text_factory = lambda data: data.decode(errors="replace")
+    lines = list(db.iterdump())
+    db.close()
+    return lines
+
+
+def without_uuids(data):
+    """Packets of CTF have a random number after the magic."""
+    parts = data.split(CTF_MAGIC)
+    return CTF_MAGIC.join([parts[0], *(bytes(16) + part[16:] for part in parts[1:])])
+
+
+def of_file(path):
+    """The lines of a file."""
+    data = without_uuids(read(path))
+    if data.startswith(b"SQLite format 3"):
+        return of_sqlite(path)
+    if data.startswith(b"\x1f\x8b"):
+        return protobuf(gzip.decompress(data))
+    if path.endswith(".pftrace"):
+        return protobuf(data)
+    try:
+        return data.decode().splitlines()
+    except UnicodeDecodeError:
+        return [data[i:i + 32].hex() for i in range(0, len(data), 32)]
+
+
+def of_folder(folder):
+    """All files below a folder, by name."""
+    lines = []
+    for dir, folders, files in sorted(os.walk(folder)):
+        folders.sort()
+        for name in sorted(files):
+            path = os.path.join(dir, name)
+            lines += [f"--- {os.path.relpath(path, folder)}", *of_file(path)]
+    return lines

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_expected.py - what commands print and write for small inputs, compared with out/NAME.txt line by line.
+
+usage: test_expected.py [--update] [NAME...]
+
+An output that changed on purpose: look at the difference, then run this with --update (COROTRACER is the tool).  Binary files are compared as text, see decoded.py.
+"""
+import difflib
+import pathlib
+import re
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+for folder in ("cli", "outputs"):
+    sys.path.insert(0, str(HERE.parent / folder))
+import cases  # noqa: E402
+import coroutine_inputs  # noqa: E402
+import decoded  # noqa: E402
+import memory_inputs  # noqa: E402
+import recordings  # noqa: E402
+from harness import *  # noqa: E402
+
+OUT = HERE / "out"
+ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("COROTRACER_", "PG", "MYSQL_"))},
+               "TZ": "UTC", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
+# What differs from run to run.
+VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
+    (r"corotracer \d+\.\d+\.\d+", "corotracer VERSION"), (r"(events|frames|rows)(.*)( in|,) [\d.]+ (ns|us|ms|s)\b", r"\1\2\3 TIME"),
+    (r'"duration_ns":\d+}', '"duration_ns":TIME}'), (r'uuid = "[-0-9a-f]+"', 'uuid = "UUID"'), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'))]
+
+
+def make_inputs(dir):
+    at = {"kinds": coroutine_inputs.every_kind(dir), "server": coroutine_inputs.server(dir),
+          "slow": coroutine_inputs.server(dir, "slow.jsonl", factor=20, has_faults=False), "damaged": coroutine_inputs.damaged(dir),
+          "fine": coroutine_inputs.server(dir, "fine.jsonl", has_faults=False), "incomplete": coroutine_inputs.incomplete(dir),
+          "other": coroutine_inputs.every_kind(dir, "other.jsonl", command=("./client",), start=coroutine_inputs.START + 500),
+          "elsewhere": coroutine_inputs.server(dir, "elsewhere.jsonl", has_faults=False, hostname="barn"),
+          "walk": memory_inputs.container(dir), "wide": memory_inputs.container(dir, "wide.cray", 12, 128),
+          "cut": memory_inputs.container(dir, "cut.cray", has_end=False), "broken": memory_inputs.broken(dir), "raw": memory_inputs.raw(dir),
+          "ct": os.path.join(dir, "kinds.ct"), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "here": str(HERE), "dir": dir}
+    at["gapped"] = os.path.join(dir, "gapped.ppt")
+    with open(at["gapped"], "wb") as f:
+        f.write(recordings.header(recordings.FRAMES) + recordings.body(4) + recordings.mark(1, 7, 5) + recordings.body(3, 12))
+    equal(tool("export", "ct", "-q", "-i", at["kinds"], "-o", at["ct"])[0], 0, "status of export ct")
+    return at
+
+
+def result_of(args, inputs, place):
+    """Status, both outputs and all files that the command wrote."""
+    os.mkdir(place)
+    status, out, err = tool(*(a.format(out=place, **inputs) for a in args), env=ENVIRONMENT, cwd=place)
+    lines = [f"status {status}", *out.splitlines()]
+    lines += ["--- stderr", *err.splitlines()] if err else []
+    lines += decoded.of_folder(place)
+    text = "\n".join(lines).replace(place, "OUT").replace(inputs["dir"], "IN").replace(inputs["here"], "HERE")
+    for pattern, replacement in VARYING:
+        text = pattern.sub(replacement, text)
+    return text + "\n"
+
+
+def compare(name, got):
+    path = OUT / (name + ".txt")
+    wanted = path.read_text(encoding="utf-8") if path.exists() else ""
+    difference = list(difflib.unified_diff(wanted.splitlines(), got.splitlines(), f"out/{name}.txt", "now", lineterm="", n=1))
+    return "\n".join(difference[:40])
+
+
+def differences(dir, chosen, keep):
+    inputs = make_inputs(dir)
+    for name, args in chosen.items():
+        got = result_of(args, inputs, os.path.join(dir, "out-" + name))
+        if keep:
+            (OUT / (name + ".txt")).write_text(got, encoding="utf-8")
+        else:
+            text = compare(name, got)
+            if text:
+                yield f"corotracer {' '.join(args)}\n{text}"
+
+
+def check_group(dir, group):
+    found = list(differences(dir, cases.GROUPS[group], False))
+    assert not found, f"{len(found)} outputs differ\n" + "\n\n".join(found)
+
+
+def register(group):
+    def each_output_is_the_expected_one(dir):
+        check_group(dir, group)
+    each_output_is_the_expected_one.__name__ = f"outputs_of_{group}_are_the_expected_ones"
+    test(each_output_is_the_expected_one)
+
+
+@test
+def every_expected_output_belongs_to_a_case(dir):
+    names = {name for group in cases.GROUPS.values() for name in group}
+    equal({p.stem for p in OUT.glob("*.txt")} ^ names, set(), "files and cases")
+
+
+def update(names):
+    chosen = {n: a for group in cases.GROUPS.values() for n, a in group.items() if not names or n in names}
+    OUT.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="corotracer-test-") as dir:
+        list(differences(os.path.realpath(dir), chosen, True))
+
+
+for each in cases.GROUPS:
+    register(each)
+if __name__ == "__main__":
+    if "--update" in sys.argv:
+        update(sys.argv[sys.argv.index("--update") + 1:])
+    else:
+        main()
