@@ -219,6 +219,14 @@ static int ask_tables(struct fleet_ask *ask, size_t shards, fleet_query_fn query
 	return rc;
 }
 
+/* A user may change the SQL, and leave out a column. */
+static const char *ask_text(const struct ask_table *t, size_t row, const char *name)
+{
+	const char *text = ask_table_cell(t, row, name);
+
+	return text ? text : "";
+}
+
 /* The list of a row as "a, b, c". */
 static void ask_join_list(const char *list, char *buf, size_t size)
 {
@@ -243,7 +251,7 @@ static int ask_no_service(const struct fleet_ask *ask, const struct ask_table *k
 
 	for (i = 0; i < known->nr_rows; i++) {
 		int n = snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-				 ask_table_cell(known, i, "service"));
+				 ask_text(known, i, "service"));
 
 		if (n < 0 || (size_t)n >= sizeof(names) - used)
 			break;
@@ -262,7 +270,7 @@ static size_t ask_service_row(const struct fleet_ask *ask, const struct ask_tabl
 	size_t row = 0;
 
 	while (ask->service && row < known->nr_rows &&
-	       strcmp(ask_table_cell(known, row, "service"), ask->service) != 0)
+	       strcmp(ask_text(known, row, "service"), ask->service) != 0)
 		row++;
 	return row;
 }
@@ -287,7 +295,7 @@ static int ask_choose_builds(struct fleet_ask *ask, const struct ask_table *know
 	} while (rest && !strcmp(ask->chosen_base, ask->chosen_build));
 	if (!rest)
 		return err_set(err, -ENODATA, "no data to compare: '%s' has only one build, %s",
-			       ask_table_cell(known, row, "service"), ask->chosen_build);
+			       ask_text(known, row, "service"), ask->chosen_build);
 	ask->build = ask->chosen_build;
 	ask->base = ask->chosen_base;
 	return 0;
@@ -314,15 +322,15 @@ static int ask_choose_run(struct fleet_ask *ask, const struct ask_table *runs, s
 		return 0; /* the answer has no rows either: fleet_ask_explain() says why */
 	if (runs->nr_rows == 1) {
 		snprintf(ask->chosen_run, sizeof(ask->chosen_run), "%s",
-			 ask_table_cell(runs, 0, "run_id"));
+			 ask_text(runs, 0, "run_id"));
 		ask->run = ask->chosen_run;
 		return 0;
 	}
 	for (i = 0; i < runs->nr_rows && i < 5; i++) {
 		int n = snprintf(names + used, sizeof(names) - used, "%s%.12s (%s, %s)",
-				 i ? ", " : "", ask_table_cell(runs, i, "run_id"),
-				 ask_table_cell(runs, i, "service_name"),
-				 ask_table_cell(runs, i, "host_name"));
+				 i ? ", " : "", ask_text(runs, i, "run_id"),
+				 ask_text(runs, i, "service_name"),
+				 ask_text(runs, i, "host_name"));
 
 		if (n < 0 || (size_t)n >= sizeof(names) - used)
 			break;
@@ -398,9 +406,9 @@ static int ask_explain_row(const struct fleet_ask *ask, const struct ask_table *
 		return ask_no_build(ask->base, builds, err);
 	if (last < ask->since) {
 		err_set(err, -ENODATA, "no data in this time: the newest of '%s' is of %s UTC",
-			ask_table_cell(known, row, "service"), ask_table_cell(known, row, "last"));
+			ask_text(known, row, "service"), ask_text(known, row, "last"));
 		err_hint(err, "choose an earlier time: --since '%s'",
-			 ask_table_cell(known, row, "first"));
+			 ask_text(known, row, "first"));
 		return err->code;
 	}
 	return 0;
