@@ -4,6 +4,19 @@
 {kinds}, {server} ... are inputs, see make_inputs() in test_expected.py; {out} is a new folder, and the working directory.
 """
 
+from dataclasses import dataclass
+
+import recorder
+
+
+@dataclass
+class Served:
+    """A command that sends to http://127.0.0.1:{port}; @answers: see recorder.py."""
+    args: list
+    answers: list
+    body_lines: int = 10000  # of each request that are compared
+
+
 SMALL = ["-l", "1k,2", "-l", "8k,4"]
 FLEET = ["fleet", "--print-sql", "--from", "clickhouse://host/db", "--since", "2026-01-31 12:00"]
 STORE = "clickhouse://host:9000/db"
@@ -25,7 +38,7 @@ INFO = {
     "info-one-coroutine": ["info", "--coro", "2", "{kinds}"],
     "info-one-site": ["info", "--site", "queue.c", "{server}"],
     "info-one-kind": ["info", "--kind", "wake,birth", "{server}"],
-    "info-missing-file": ["info", "{dir}/none.jsonl"],
+    "info-missing-file": ["info", "none.jsonl"],
     "info-no-argument": ["info"],
     "info-bad-time": ["info", "--from", "soon", "{kinds}"],
     "info-bad-kind": ["info", "--kind", "sleep", "{kinds}"],
@@ -167,9 +180,80 @@ FLEETS = {
     "load-nothing": ["load", "--into", STORE],
     "load-bad-url": ["load", "--into", "http://host", "{kinds}"],
     "load-bad-keep": ["load", "--into", STORE, "--keep", "waits=x", "{kinds}"],
-    "ship-file": ["ship", "--host", "h", "file:{dir}/store", "{ct}"],
-    "ship-not-compact": ["ship", "file:{dir}/store", "{kinds}"],
+    "ship-file": ["ship", "--host", "h", "file:store", "{ct}"],
+    "ship-not-compact": ["ship", "file:store", "{kinds}"],
     "ship-bad-url": ["ship", "ftp://x", "{kinds}"],
+}
+
+DB = "clickhouse://me@127.0.0.1:{port}/db"
+OTLP = ["export", "otlp", "-i", "{kinds}", "--host", "h"]
+NEW = [("SELECT version()", "25.8.1.1\n"), ("system.columns", recorder.columns_of), ("SELECT toUInt64(toUnixTimestamp(now", "1700000100\n"), ("SELECT count()", "0\n")]
+LOAD = ["load", "--into", DB, "--state", "{out}.state", "--host", "h", "--wait", "0"]
+STORES = {
+    "otlp-file": [*OTLP, "-o", "{out}/o.otlp"],
+    "otlp-all": ["export", "otlp", "-i", "{server}", "--slower-than", "0", "--per-site", "2", "--service", "s", "--region", "r", "--version-label", "v",
+                 "--host", "h", "-o", "{out}/o.otlp"],
+    "otlp-sent": Served([*OTLP, "--json", "-o", "http://127.0.0.1:{port}/v1/traces"], []),
+    "otlp-refused": Served([*OTLP, "--slower-than", "0.14", "-o", "http://127.0.0.1:{port}/v1/traces"], [("", (400, "no\n"))]),
+    "load-new": Served([*LOAD, "--json", "{kinds}"], NEW),
+    "load-events": Served([*LOAD, "--events", "--no-findings", "--keep", "waits=1,events=2,sums=3,findings=4", "--service", "s", "--build", "b",
+                           "--version-label", "v", "--region", "r", "{kinds}"], NEW),
+    "load-old": Served([*LOAD, "-q", "{kinds}"], [("SELECT version()", "21.8.1.1\n"), *NEW[1:]]),
+    "load-denied": Served([*LOAD, "{kinds}"], [("", (403, "Code: 516. DB::Exception: me: Authentication failed\n"))]),
+    "load-unknown": Served([*LOAD, "{kinds}"], [("", "hello\n")]),
+}
+
+
+
+class Asked(Served):
+    """The SQL is that of fleet --print-sql: its beginning is enough here."""
+
+    def __init__(self, args, answers):
+        super().__init__(args, answers, 2)
+
+
+def answer(columns, *rows):
+    """A table as ClickHouse sends it; @columns: name, type, name, type ..."""
+    words = columns.split()
+    return "\n".join("\t".join(str(v) for v in row) for row in (words[::2], words[1::2], *rows)) + "\n"
+
+
+ACCOUNT = ("runs UInt64 hosts UInt64 running UInt64 transitions_loaded UInt64 transitions_lost UInt64 transitions_given_up UInt64 transitions_not_loaded UInt64 "
+           "missing_blocks UInt64 damaged_blocks UInt64 incomplete UInt64 sampled UInt64 sample_most UInt64 clocks_off UInt64")
+WHOLE = ("transitions_loaded", answer(ACCOUNT, (3, 2, 0, 5000, 0, 0, 0, 0, 0, 0, 0, 1, 0)))
+LACKING = ("transitions_loaded", answer(ACCOUNT, (3, 2, 1, 5000, 7, 8, 9, 2, 1, 2, 1, 16, 1)))
+KNOWN = ("arrayReverseSort", answer("service String builds Array(String) versions Array(String) names Array(String) last_s UInt64 first String last String",
+                                    ("web", "['b2','b1']", "['','v1']", "['b2','v1']", 1769860800, "2026-01-31 11:00:00", "2026-01-31 12:00:00")))
+RUNS = "run_id String service_name String host_name String waits UInt64 from_utc String"
+ONE = ("waits_all", answer("one UInt64 clustered UInt64", (1, 0)))
+SLOWEST = answer("waits UInt64 p50_ns UInt64 p99_ns UInt64 max_ns UInt64 total_ns UInt64 site String",
+                 (1234567, 999, 1500000, 2500000000, 61000000000000, "src/a.c:1 f"), (1, 0, 1, 60000000000, 3600000000000, "tab\\there \\\\ 'q'"))
+COMPARE = answer("verdict String sigmas Float64 base_waits UInt64 waits UInt64 p99_percent Float64 change Int64 site String",
+                 ("slower", 4.5, 100, 200, 25, -7, "src/a.c:1 f"), ("gone", "nan", 3, 0, "nan", 0, "src/b.c:2 g"), ("faster", -12.3, 5, 6, -50, 7, "c"))
+FOUND = answer("confidence String detector String count UInt64 builds Array(String) last_seen_utc String site String seen String fingerprint String",
+               ("strong", "deadlock", 2, "['b1','it\\'s']", "2026-01-31 12:00:00", "src/a.c:1 f", "2 wait for each other", "00ff"))
+NOTHING = answer("waits UInt64 site String")
+ASK = ["fleet", "--from", DB, "--since", "2026-01-31 12:00"]
+ASKED = {
+    "ask-slowest": Asked([*ASK, "slowest"], [ONE, KNOWN, WHOLE, ("FROM", SLOWEST)]),
+    "ask-slowest-json": Asked([*ASK, "slowest", "--json", "-s", "web"], [ONE, KNOWN, LACKING, ("FROM", SLOWEST)]),
+    "ask-lacking": Asked([*ASK, "slowest", "--raw"], [ONE, KNOWN, LACKING, ("FROM", SLOWEST)]),
+    "ask-compare": Asked([*ASK, "compare", "-s", "web"], [ONE, KNOWN, WHOLE, ("FROM", COMPARE)]),
+    "ask-compare-json": Asked([*ASK, "compare", "b1", "b2", "--json"], [ONE, KNOWN, WHOLE, ("FROM", COMPARE)]),
+    "ask-findings": Asked([*ASK, "findings"], [ONE, KNOWN, WHOLE, ("FROM", FOUND)]),
+    "ask-findings-json": Asked([*ASK, "findings", "--json"], [ONE, KNOWN, WHOLE, ("FROM", FOUND)]),
+    "ask-nothing": Asked([*ASK, "slowest", "-s", "web"], [ONE, KNOWN, WHOLE, ("FROM", NOTHING)]),
+    "ask-unknown-service": Asked([*ASK, "slowest", "-s", "wbe"], [ONE, KNOWN, WHOLE, ("FROM", NOTHING)]),
+    "ask-old": Asked([*ASK, "slowest"], [ONE, ("arrayReverseSort", KNOWN[1].replace("1769860800", "1769000000")), WHOLE, ("FROM", NOTHING)]),
+    "ask-unknown-build": Asked([*ASK, "slowest", "-b", "b7"], [ONE, KNOWN, WHOLE, ("FROM", NOTHING)]),
+    "ask-no-service": Asked([*ASK, "compare"], [ONE, ("arrayReverseSort", KNOWN[1].split("\n", 2)[0] + "\n" + KNOWN[1].split("\n", 2)[1] + "\n"), WHOLE]),
+    "ask-other-columns": Asked([*ASK, "compare", "-s", "web"], [ONE, ("arrayReverseSort", WHOLE[1])]),
+    "ask-coroutine": Asked([*ASK, "coroutine", "7"], [ONE, ("run_id", answer(RUNS, ("aa11", "web", "h", 3, "2026-01-31 12:00:00"))), WHOLE, ("FROM", SLOWEST)]),
+    "ask-coroutine-runs": Asked([*ASK, "coroutine", "7"], [ONE, ("run_id", answer(RUNS, *((f"{i:032x}", "web", f"h{i}", 3, "t") for i in range(7))))]),
+    "ask-cut": Asked([*ASK, "slowest"], [ONE, KNOWN, WHOLE, ("FROM", SLOWEST[:-5])]),
+    "ask-no-tables": Asked([*ASK, "slowest"], [("waits_all", answer("one UInt64 clustered UInt64", (0, 0)))]),
+    "ask-busy": Asked([*ASK, "slowest"], [("", (503, "busy\n"))]),
+    "ask-shard-away": Asked([*ASK, "slowest"], [ONE, ("FROM", (500, "Code: 279. DB::Exception: All connection tries failed. (ALL_CONNECTION_TRIES_FAILED)\n"))]),
 }
 
 TOOL = {
@@ -186,4 +270,4 @@ TOOL = {
     "query-wrong": ["query", "{kinds}", "SELECT nothing FROM nowhere"],
 }
 
-GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "frames": FRAMES, "memory": MEMORY, "fleet": FLEETS, "tool": TOOL}
+GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "frames": FRAMES, "memory": MEMORY, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "tool": TOOL}

@@ -89,6 +89,13 @@ def without_uuids(data):
     return CTF_MAGIC.join([parts[0], *(bytes(16) + part[16:] for part in parts[1:])])
 
 
+def text_or_hex(data):
+    try:
+        return data.decode().splitlines()
+    except UnicodeDecodeError:
+        return [data[i:i + 32].hex() for i in range(0, len(data), 32)]
+
+
 def of_file(path):
     """The lines of a file."""
     data = without_uuids(read(path))
@@ -96,12 +103,9 @@ def of_file(path):
         return of_sqlite(path)
     if data.startswith(b"\x1f\x8b"):
         return protobuf(gzip.decompress(data))
-    if path.endswith(".pftrace"):
+    if path.endswith((".pftrace", ".otlp")):
         return protobuf(data)
-    try:
-        return data.decode().splitlines()
-    except UnicodeDecodeError:
-        return [data[i:i + 32].hex() for i in range(0, len(data), 32)]
+    return text_or_hex(data)
 
 
 def of_folder(folder):

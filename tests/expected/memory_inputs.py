@@ -201,7 +201,7 @@ def program(path):
     head += struct.pack("<IIQQQQQQ", 1, 5, code_at, code_at, code_at, len(code), len(code), 0x1000)
     with open(path, "wb") as f:
         f.write((head.ljust(code_at, b"\0") + code + symbols + names + titles).ljust(end, b"\0") + sections)
-    return path.encode()
+    return os.path.basename(path).encode()
 
 
 def begin(dir, command=b"./walk\0007\0"):

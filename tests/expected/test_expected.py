@@ -19,19 +19,22 @@ import cases  # noqa: E402
 import coroutine_inputs  # noqa: E402
 import decoded  # noqa: E402
 import memory_inputs  # noqa: E402
+import recorder  # noqa: E402
 import recordings  # noqa: E402
 from harness import *  # noqa: E402
 
 OUT = HERE / "out"
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("COROTRACER_", "PG", "MYSQL_"))},
-               "TZ": "UTC", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
+               "TZ": "UTC", "CLICKHOUSE_PASSWORD": "secret", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
 # What differs from run to run.
 VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
-    (r"corotracer \d+\.\d+\.\d+", "corotracer VERSION"), (r"(events|frames|rows)(.*)( in|,) [\d.]+ (ns|us|ms|s)\b", r"\1\2\3 TIME"),
-    (r'"duration_ns":\d+}', '"duration_ns":TIME}'), (r'uuid = "[-0-9a-f]+"', 'uuid = "UUID"'), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'))]
+    (r"corotracer \d+\.\d+\.\d+", "corotracer VERSION"), (r"'\d+\.\d+\.\d+'", "'VERSION'"), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'),
+    (r"(events|frames|rows|spans)(.*)( in|,) [\d.]+ (ns|us|ms|s)\b", r"\1\2\3 TIME"), (r'"duration_ns":\d+}', '"duration_ns":TIME}'),
+    (r'uuid = "[-0-9a-f]+"', 'uuid = "UUID"'), (r"corotracer/[0-9a-f]{32}/", "corotracer/TOKEN/"))]
 
 
 def make_inputs(dir):
+    """{name: path in @dir, which is the working directory of all commands}"""
     at = {"kinds": coroutine_inputs.every_kind(dir), "server": coroutine_inputs.server(dir),
           "slow": coroutine_inputs.server(dir, "slow.jsonl", factor=20, has_faults=False), "damaged": coroutine_inputs.damaged(dir),
           "fine": coroutine_inputs.server(dir, "fine.jsonl", has_faults=False), "incomplete": coroutine_inputs.incomplete(dir),
@@ -39,22 +42,35 @@ def make_inputs(dir):
           "elsewhere": coroutine_inputs.server(dir, "elsewhere.jsonl", has_faults=False, hostname="barn"),
           "walk": memory_inputs.container(dir), "wide": memory_inputs.container(dir, "wide.cray", 12, 128),
           "cut": memory_inputs.container(dir, "cut.cray", has_end=False), "broken": memory_inputs.broken(dir), "raw": memory_inputs.raw(dir),
-          "ct": os.path.join(dir, "kinds.ct"), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "here": str(HERE), "dir": dir}
+          "ct": os.path.join(dir, "kinds.ct"), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12)}
     at["gapped"] = os.path.join(dir, "gapped.ppt")
     with open(at["gapped"], "wb") as f:
         f.write(recordings.header(recordings.FRAMES) + recordings.body(4) + recordings.mark(1, 7, 5) + recordings.body(3, 12))
     equal(tool("export", "ct", "-q", "-i", at["kinds"], "-o", at["ct"])[0], 0, "status of export ct")
-    return at
+    return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE)}
 
 
-def result_of(args, inputs, place):
+def run_command(args, inputs, dir, place):
     """Status, both outputs and all files that the command wrote."""
-    os.mkdir(place)
-    status, out, err = tool(*(a.format(out=place, **inputs) for a in args), env=ENVIRONMENT, cwd=place)
+    os.mkdir(os.path.join(dir, place))
+    status, out, err = tool(*(a.format(out=place, **inputs) for a in args), env=ENVIRONMENT, cwd=dir)
     lines = [f"status {status}", *out.splitlines()]
     lines += ["--- stderr", *err.splitlines()] if err else []
-    lines += decoded.of_folder(place)
-    text = "\n".join(lines).replace(place, "OUT").replace(inputs["dir"], "IN").replace(inputs["here"], "HERE")
+    return lines + decoded.of_folder(os.path.join(dir, place))
+
+
+def run_with_server(served, inputs, dir, place):
+    server = recorder.Recorder(served.answers)
+    try:
+        lines = run_command(served.args, {**inputs, "port": server.port}, dir, place)
+        return [line.replace(str(server.port), "PORT") for line in lines + server.lines(served.body_lines)]
+    finally:
+        server.close()
+
+
+def result_of(case, inputs, dir, place):
+    run = run_command if isinstance(case, list) else run_with_server
+    text = "\n".join(run(case, inputs, dir, place)).replace(place, "OUT").replace(dir, "IN").replace(inputs["here"], "HERE")
     for pattern, replacement in VARYING:
         text = pattern.sub(replacement, text)
     return text + "\n"
@@ -69,14 +85,14 @@ def compare(name, got):
 
 def differences(dir, chosen, keep):
     inputs = make_inputs(dir)
-    for name, args in chosen.items():
-        got = result_of(args, inputs, os.path.join(dir, "out-" + name))
+    for name, case in chosen.items():
+        got = result_of(case, inputs, dir, "out-" + name)
         if keep:
             (OUT / (name + ".txt")).write_text(got, encoding="utf-8")
         else:
             text = compare(name, got)
             if text:
-                yield f"corotracer {' '.join(args)}\n{text}"
+                yield f"corotracer {' '.join(case if isinstance(case, list) else case.args)}\n{text}"
 
 
 def check_group(dir, group):
