@@ -329,8 +329,7 @@ static int ask_choose_run(struct fleet_ask *ask, const struct ask_table *runs, s
 	for (i = 0; i < runs->nr_rows && i < 5; i++) {
 		int n = snprintf(names + used, sizeof(names) - used, "%s%.12s (%s, %s)",
 				 i ? ", " : "", ask_text(runs, i, "run_id"),
-				 ask_text(runs, i, "service_name"),
-				 ask_text(runs, i, "host_name"));
+				 ask_text(runs, i, "service_name"), ask_text(runs, i, "host_name"));
 
 		if (n < 0 || (size_t)n >= sizeof(names) - used)
 			break;
