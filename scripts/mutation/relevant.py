@@ -46,6 +46,8 @@ FOLDERS = {
     "tool": "expected/outputs cli/help cli/report cli/run cli/faults",
     "sdk/c": "cli/run late/c interop/foreign cli/lanes",
 }
+# Compares whole outputs: the first where FOLDERS names it, whatever the words of a file are.
+WHOLE_OUTPUTS = "expected/outputs"
 # What scripts use of a folder without naming it.
 LIBRARIES = {"runtime/": "runtime/memory/all", "sdk/c/": "sdk/c/all", "include/": "sdk/c/all"}
 IDENTIFIER = re.compile(r"[a-z]{3,}")
@@ -188,6 +190,7 @@ class Relevance:
         for name, text in self.scripts.items():
             score = sum(weight * (3 * (w in name) + (w in text)) for w, weight in words.items())
             score += 4 - 0.3 * hints.index(name) if name in hints else 0
+            score += 100 if name in hints and name == WHOLE_OUTPUTS else 0
             is_mapped = self.map and name in self.map.known
             if may_reach(name) and self.cost(self.tests[name]) <= self.dearest and (score > 3 or is_mapped):
                 scores[name] = score - self.cost(self.tests[name]) / (3 if is_mapped else 10)

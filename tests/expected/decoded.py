@@ -2,6 +2,7 @@
 """decoded.py - files as text, by readers that know nothing of the code under test."""
 import gzip
 import os
+import pathlib
 import sqlite3
 import struct
 import zlib
@@ -96,8 +97,17 @@ def text_or_hex(data):
         return [data[i:i + 32].hex() for i in range(0, len(data), 32)]
 
 
+def of_generated(path):
+    """Of code that `generate` wrote only the lines that are not in its templates."""
+    templates = pathlib.Path(__file__).resolve().parents[2].glob("src/frames/spec/template/*.in")
+    known = {line for t in templates for line in t.read_text(encoding="utf-8").splitlines()}
+    return [line for line in read(path).decode().splitlines() if line not in known]
+
+
 def of_file(path):
     """The lines of a file."""
+    if os.path.basename(path).startswith("ppt-"):
+        return of_generated(path)
     data = without_uuids(read(path))
     if data.startswith(b"SQLite format 3"):
         return of_sqlite(path)

@@ -18,6 +18,7 @@ for folder in ("cli", "outputs"):
 import cases  # noqa: E402
 import coroutine_inputs  # noqa: E402
 import decoded  # noqa: E402
+import frame_inputs  # noqa: E402
 import memory_inputs  # noqa: E402
 import recorder  # noqa: E402
 import recordings  # noqa: E402
@@ -42,10 +43,8 @@ def make_inputs(dir):
           "elsewhere": coroutine_inputs.server(dir, "elsewhere.jsonl", has_faults=False, hostname="barn"),
           "walk": memory_inputs.container(dir), "wide": memory_inputs.container(dir, "wide.cray", 12, 128),
           "cut": memory_inputs.container(dir, "cut.cray", has_end=False), "broken": memory_inputs.broken(dir), "raw": memory_inputs.raw(dir),
-          "ct": os.path.join(dir, "kinds.ct"), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12)}
-    at["gapped"] = os.path.join(dir, "gapped.ppt")
-    with open(at["gapped"], "wb") as f:
-        f.write(recordings.header(recordings.FRAMES) + recordings.body(4) + recordings.mark(1, 7, 5) + recordings.body(3, 12))
+          "ct": os.path.join(dir, "kinds.ct"), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "gapped": frame_inputs.gapped(dir),
+          "every": frame_inputs.every(dir), "half": frame_inputs.cut(dir)}
     equal(tool("export", "ct", "-q", "-i", at["kinds"], "-o", at["ct"])[0], 0, "status of export ct")
     return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE)}
 
