@@ -222,11 +222,11 @@ int client_finish(struct client *c, struct err *err)
 		return 0;
 	last_words(c, text, sizeof(text));
 	if (WIFSIGNALED(status))
-		err_set(err, -EIO, "'%.80s' was killed by signal %d: %s", c->command,
-			WTERMSIG(status), text);
+		err_set(err, -EIO, "'%.80s' was killed by signal %d%s%s", c->command,
+			WTERMSIG(status), *text ? ": " : "", text);
 	else
-		err_set(err, -EIO, "'%.80s' ended with status %d: %s", c->command,
-			WEXITSTATUS(status), text);
+		err_set(err, -EIO, "'%.80s' ended with status %d%s%s", c->command,
+			WEXITSTATUS(status), *text ? ": " : "", text);
 	err_hint(err, "nothing of it is in the database");
 	return err->code;
 }

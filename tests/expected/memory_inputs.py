@@ -3,6 +3,8 @@
 import os
 import struct
 
+import debug_info as D
+
 READ, WRITE, ATOMIC = 0, 1, 0x40
 INFO, MODULES, THREADS, BLOCK, LOST, INDEX, END, STACKS = 1, 2, 3, 4, 5, 6, 7, 8
 
@@ -148,7 +150,7 @@ class Container:
         self.chunk(THREADS, b"".join(struct.pack("<IIQQQ", i, len(n), 500 + i, 10 ** 9, 0) + n for i, n in enumerate(names)))
 
     def module(self, path):
-        self.chunk(MODULES, struct.pack("<QQQQQ32sBBHI", BIAS, BIAS, BIAS + 0x3000, 0, 10 ** 9, b"", 0, 0, len(path), 0) + path)
+        self.chunk(MODULES, struct.pack("<QQQQQ32sBBHI", BIAS, BIAS + 0x1000, BIAS + 0x6000, 0, 10 ** 9, b"", 0, 0, len(path), 0) + path)
 
     def stack(self, number, *frames):
         self.chunk(STACKS, struct.pack("<II", number, len(frames)) + struct.pack(f"<{len(frames)}Q", *frames))
@@ -179,28 +181,42 @@ BIAS = 0x400000
 FUNCTIONS = {"main": 0x1300, "walk_all": 0x1200, "touch_counter": 0x1400, "make_nodes": 0x1100, "helper_loop": 0x2000}
 
 
-def section(name, kind, flags, address, offset, size, link=0, info=0, entry=0):
-    return struct.pack("<IIQQQQIIQQ", name, kind, flags, address, offset, size, link, info, 8, entry)
+TABLE_AT, TABLE_SIZE = 0x5000, 256  # a variable: struct counter table[4]
+ROWS = [(0x1100, 1, 5), (0x1200, 1, 12), (0x1210, 1, 14), (0x1218, 1, 15), (0x1300, 1, 30), (0x1310, 1, 31), (0x1400, 2, 7), (0x1410, 2, 8), (0x1418, 2, 9),
+        (0x2000, 2, 20), (0x2010, 2, 22), (0x2018, 2, 23)]
+
+
+def types():
+    """struct node { long key; struct node *next; int hits; char cold[8]; int flags; }, struct counter { long n; int last; }"""
+    long = D.Entry(D.BASE_TYPE, [(D.NAME, "long int"), (D.SIZE, 8), (D.ENCODING, D.SIGNED)])
+    int32 = D.Entry(D.BASE_TYPE, [(D.NAME, "int"), (D.SIZE, 4), (D.ENCODING, D.SIGNED)])
+    char = D.Entry(D.BASE_TYPE, [(D.NAME, "char"), (D.SIZE, 1), (D.ENCODING, D.SIGNED_CHAR)])
+    eight = D.Entry(D.ARRAY, [(D.TYPE, char)], [D.Entry(D.SUBRANGE, [(D.TYPE, long), (D.UPPER, 7)])])
+
+    def member(name, type, offset):
+        return D.Entry(D.MEMBER, [(D.NAME, name), (D.TYPE, type), (D.OFFSET, offset)])
+
+    pointer = D.Entry(D.POINTER, [(D.SIZE, 8), (D.TYPE, long)])
+    node = D.Entry(D.STRUCT, [(D.NAME, "node"), (D.SIZE, 32), (D.FILE, 1), (D.LINE, 3)],
+                   [member("key", long, 0), member("next", pointer, 8), member("hits", int32, 16), member("cold", eight, 20), member("flags", int32, 28)])
+    pointer.members[1] = (D.TYPE, node)
+    counter = D.Entry(D.STRUCT, [(D.NAME, "counter"), (D.SIZE, 64), (D.FILE, 2), (D.LINE, 2)], [member("n", long, 0), member("last", int32, 8)])
+    table = D.Entry(D.ARRAY, [(D.TYPE, counter)], [D.Entry(D.SUBRANGE, [(D.TYPE, long), (D.UPPER, 3)])])
+    variable = D.Entry(D.VARIABLE, [(D.NAME, "table"), (D.TYPE, table), (D.FILE, 2), (D.LINE, 4), (D.LOCATION, b"\x03" + struct.pack("<Q", TABLE_AT))])
+    return [long, int32, char, eight, pointer, node, counter, table, variable]
 
 
 def program(path):
-    """The smallest ELF file with code and a symbol table."""
-    code, code_at = b"\x90" * 0x2000, 0x1000
-    names, symbols = b"\0", bytes(24)
-    for name, address in FUNCTIONS.items():
-        symbols += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, address, 0x100)
-        names += name.encode() + b"\0"
-    titles = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
-    symbols_at = code_at + len(code)
-    names_at = symbols_at + len(symbols)
-    titles_at = names_at + len(names)
-    end = titles_at + len(titles) + 7 & ~7
-    sections = bytes(64) + section(1, 1, 6, code_at, code_at, len(code)) + section(7, 2, 0, 0, symbols_at, len(symbols), 3, 1, 24)
-    sections += section(15, 3, 0, 0, names_at, len(names)) + section(23, 3, 0, 0, titles_at, len(titles))
-    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0x1300, 64, end, 0, 64, 56, 1, 64, 5, 4)
-    head += struct.pack("<IIQQQQQQ", 1, 5, code_at, code_at, code_at, len(code), len(code), 0x1000)
+    """An ELF file with functions, lines, types and a variable."""
+    functions = [D.Entry(D.SUBPROGRAM, [(D.NAME, name), (D.FILE, 2 if name in ("touch_counter", "helper_loop") else 1), (D.LINE, 5), (D.LOW, at), (D.HIGH, 0x100)])
+                 for name, at in FUNCTIONS.items()]
+    unit = D.Unit(D.Entry(D.COMPILE_UNIT, [(D.PRODUCER, "GNU C17 13.2"), (D.LANGUAGE, D.C99), (D.NAME, "src/walk.c"), (D.DIRECTORY, "/build"), (D.LOW, 0x1000),
+                                           (D.HIGH, 0x2000), (D.LINES, 0)], types() + functions))
+    info = unit.info()
+    symbols = {**{name: (at, 0x100, 1, 2) for name, at in FUNCTIONS.items()}, "table": (TABLE_AT, TABLE_SIZE, 2, 1)}
+    debug = {".debug_info": info, ".debug_abbrev": unit.abbreviations(), ".debug_line": D.line_table(["walk.c", "counter.c"], ROWS, 0x3000)}
     with open(path, "wb") as f:
-        f.write((head.ljust(code_at, b"\0") + code + symbols + names + titles).ljust(end, b"\0") + sections)
+        f.write(D.elf(b"\x90" * 0x2000, 0x1000, TABLE_AT, TABLE_SIZE, symbols, debug))
     return os.path.basename(path).encode()
 
 
@@ -223,11 +239,14 @@ def main_block(rounds, stride):
     b.mark(1, b"begin")
     for n in range(rounds):
         if n == rounds // 2:
+            b.stamp(3, 10 ** 9 + 4 * 10 ** 6)
             b.coroutine(7, 1, b"reader\0src/a.c\0read_all\00012")
         b.enter(0x401208, 0x401310)
         for i in range(24):
             b.access(0x401210, 0x600000 + i * stride, 8)
             b.access(0x401218, 0x600000 + i * stride + 16, 4, WRITE)
+        b.access(0x401248, BIAS + TABLE_AT + 64 + 8, 4)
+        b.access(0x401250, BIAS + TABLE_AT + n % 2 * 128, 8, WRITE)
         b.enter(0x401408, 0x401230)
         b.access(0x401410, 0x700000 + n * 64, 8, READ | ATOMIC)
         b.access(0x401418, 0x700004 + n * 4096, 4, WRITE, 1)
@@ -236,7 +255,7 @@ def main_block(rounds, stride):
     b.gap(1, 3)
     b.gap(17, 5)
     b.mark(2, b"end")
-    b.stamp(1, 10 ** 9 + 5 * 10 ** 6)
+    b.stamp(3, 10 ** 9 + 5 * 10 ** 6)
     b.remove(4, 0x401120, 0x600000)
     b.free(0x401124, 0x600000)
     return b
@@ -244,9 +263,11 @@ def main_block(rounds, stride):
 
 def helper_block(rounds):
     b = Block(1, 10 ** 9 + 10 ** 6, 1)
-    b.add(2, 0x402000, 0x700000, 16, 4, b"counter")
+    b.add(2, 0x402000, 0x700000, 64, 4, b"struct counter")
     for n in range(rounds):
-        b.access(0x402010, 0x700000 + n % 4 * 16, 8, WRITE)
+        b.access(0x402010, 0x700000 + n % 4 * 64, 8, WRITE)
+        b.access(0x402028, BIAS + TABLE_AT + 64, 8, WRITE)
+        b.access(0x402030, BIAS + TABLE_AT, 8)
         b.access(0x402018, 0x600000 + n * 8, 1)
     b.remove(3, 0x402020, 0x700000)
     b.stamp(3, 10 ** 9 + 4 * 10 ** 6)

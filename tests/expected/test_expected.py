@@ -6,11 +6,14 @@ usage: test_expected.py [--update] [NAME...]
 
 An output that changed on purpose: look at the difference, then run this with --update (COROTRACER is the tool).  Binary files are compared as text, see decoded.py.
 """
+import atexit
 import difflib
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("cli", "outputs"):
@@ -25,8 +28,11 @@ import recordings  # noqa: E402
 from harness import *  # noqa: E402
 
 OUT = HERE / "out"
+INPUTS = []
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("COROTRACER_", "PG", "MYSQL_"))},
                "TZ": "UTC", "CLICKHOUSE_PASSWORD": "secret", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
+# Where things are: on this computer, and in the results.
+PLACES = ((str(HERE), "HERE"), (os.path.dirname(os.path.realpath(TOOL)), "BUILD"), (shutil.which("gcc") or "gcc", "GCC"))
 # What differs from run to run.
 VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
     (r"corotracer \d+\.\d+\.\d+", "corotracer VERSION"), (r"'\d+\.\d+\.\d+'", "'VERSION'"), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'),
@@ -69,7 +75,9 @@ def run_with_server(served, inputs, dir, place):
 
 def result_of(case, inputs, dir, place):
     run = run_command if isinstance(case, list) else run_with_server
-    text = "\n".join(run(case, inputs, dir, place)).replace(place, "OUT").replace(dir, "IN").replace(inputs["here"], "HERE")
+    text = "\n".join(run(case, inputs, dir, place))
+    for path, name in PLACES + ((place, "OUT"), (dir, "IN")):
+        text = text.replace(path, name)
     for pattern, replacement in VARYING:
         text = pattern.sub(replacement, text)
     return text + "\n"
@@ -82,32 +90,40 @@ def compare(name, got):
     return "\n".join(difference[:40])
 
 
-def differences(dir, chosen, keep):
-    inputs = make_inputs(dir)
-    for name, case in chosen.items():
-        got = result_of(case, inputs, dir, "out-" + name)
-        if keep:
-            (OUT / (name + ".txt")).write_text(got, encoding="utf-8")
-        else:
-            text = compare(name, got)
-            if text:
-                yield f"corotracer {' '.join(case if isinstance(case, list) else case.args)}\n{text}"
+def inputs_once():
+    """(folder, inputs), the same for all tests."""
+    if not INPUTS:
+        dir = os.path.realpath(tempfile.mkdtemp(prefix="corotracer-test-"))
+        atexit.register(shutil.rmtree, dir, True)
+        INPUTS.append((dir, make_inputs(dir)))
+    return INPUTS[0]
 
 
-def check_group(dir, group):
-    found = list(differences(dir, cases.GROUPS[group], False))
+def results(chosen):
+    """[(name, case, result)]; a few commands at a time."""
+    dir, inputs = inputs_once()
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(lambda item: (*item, result_of(item[1], inputs, dir, "out-" + item[0])), chosen.items()))
+
+
+def check_group(group):
+    found = []
+    for name, case, got in results(cases.GROUPS[group]):
+        text = compare(name, got)
+        if text:
+            found.append(f"corotracer {' '.join(case if isinstance(case, list) else case.args)}\n{text}")
     assert not found, f"{len(found)} outputs differ\n" + "\n\n".join(found)
 
 
 def register(group):
-    def each_output_is_the_expected_one(dir):
-        check_group(dir, group)
+    def each_output_is_the_expected_one(_dir):
+        check_group(group)
     each_output_is_the_expected_one.__name__ = f"outputs_of_{group}_are_the_expected_ones"
     test(each_output_is_the_expected_one)
 
 
 @test
-def every_expected_output_belongs_to_a_case(dir):
+def every_expected_output_belongs_to_a_case(_dir):
     names = {name for group in cases.GROUPS.values() for name in group}
     equal({p.stem for p in OUT.glob("*.txt")} ^ names, set(), "files and cases")
 
@@ -115,8 +131,8 @@ def every_expected_output_belongs_to_a_case(dir):
 def update(names):
     chosen = {n: a for group in cases.GROUPS.values() for n, a in group.items() if not names or n in names}
     OUT.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="corotracer-test-") as dir:
-        list(differences(os.path.realpath(dir), chosen, True))
+    for name, _, got in results(chosen):
+        (OUT / (name + ".txt")).write_text(got, encoding="utf-8")
 
 
 for each in cases.GROUPS:
