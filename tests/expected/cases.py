@@ -86,6 +86,7 @@ EXPORT = {
     "export-pprof": ["export", "pprof", "-i", "{kinds}", "-o", "{out}/o.pb.gz"],
     "export-graphviz": ["export", "graphviz", "-i", "{server}", "-o", "{out}/o.dot"],
     "export-ctf": ["export", "ctf", "-i", "{kinds}", "-o", "{out}/o.ctf"],
+    "export-parquet": ["export", "parquet", "-i", "{kinds}", "-o", "{out}/o"],
     "export-jsonl": ["export", "jsonl", "-i", "{kinds}", "-o", "{out}/o.jsonl"],
     "export-json-summary": ["export", "csv", "--json", "-i", "{incomplete}", "-o", "{out}/o.csv"],
     "export-quiet": ["export", "csv", "-q", "-i", "{server}", "-o", "{out}/o.csv", "--coro", "13"],

@@ -7,6 +7,8 @@ import sqlite3
 import struct
 import zlib
 
+import parquet_text
+
 COMPRESSED_PACKETS = 50  # field of a Perfetto packet
 CTF_MAGIC = b"\xc1\x1f\xfc\xc1"
 
@@ -111,6 +113,8 @@ def of_file(path):
     data = without_uuids(read(path))
     if data.startswith(b"SQLite format 3"):
         return of_sqlite(path)
+    if data.startswith(parquet_text.MAGIC):
+        return parquet_text.lines(data)
     if data.startswith(b"\x1f\x8b"):
         return protobuf(gzip.decompress(data))
     if path.endswith((".pftrace", ".otlp")):

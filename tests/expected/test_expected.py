@@ -35,7 +35,7 @@ ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("CORO
 PLACES = ((str(HERE), "HERE"), (os.path.dirname(os.path.realpath(TOOL)), "BUILD"), (shutil.which("gcc") or "gcc", "GCC"))
 # What differs from run to run.
 VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
-    (r"corotracer \d+\.\d+\.\d+", "corotracer VERSION"), (r"'\d+\.\d+\.\d+'", "'VERSION'"), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'),
+    (r"corotracer (version )?\d+\.\d+\.\d+", "corotracer VERSION"), (r"'\d+\.\d+\.\d+'", "'VERSION'"), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'),
     (r"(events|frames|rows|spans)(.*)( in|,) [\d.]+ (ns|us|ms|s)\b", r"\1\2\3 TIME"), (r'"duration_ns":\d+}', '"duration_ns":TIME}'),
     (r'uuid = "[-0-9a-f]+"', 'uuid = "UUID"'), (r"corotracer/[0-9a-f]{32}/", "corotracer/TOKEN/"))]
 
