@@ -75,6 +75,24 @@ DIFF = {
     "merge-no-output": ["merge", "{kinds}", "{server}"],
 }
 
+FILES = {"chrome": "o.json", "perfetto": "o.pftrace", "speedscope": "o.json", "folded": "o.folded", "pprof": "o.pb.gz", "graphviz": "o.dot", "jsonl": "o.jsonl",
+         "ctf": "o.ctf", "parquet": "o"}
+ODD = {
+    **{f"{i}-{kind}": ["export", kind, "-i", "{" + i + "}", "-o", "{out}/" + name] for i in ("odd", "older") for kind, name in FILES.items()
+       if i == "odd" or kind not in ("ctf", "parquet")},
+    **{f"odd-{kind}": ["export", kind, "--full", "-i", "{odd}", "-o", "{out}/o." + kind] for kind in ("csv", "sqlite")},
+    "odd-mysql": ["export", "mysql", "--full", "-i", "{odd}", "--db-cli", CLIENT],
+    "odd-postgresql": ["export", "postgresql", "--full", "-i", "{odd}", "--db-cli", CLIENT],
+    "odd-chrome-part": ["export", "chrome", "-i", "{odd}", "-o", "{out}/o.json", "--from", "5ms", "--to", "12ms"],
+    "odd-folded-one": ["export", "folded", "-i", "{odd}", "-o", "{out}/o.folded", "--coro", "1"],
+    "odd-otlp": ["export", "otlp", "-i", "{odd}", "--slower-than", "0", "--host", "h", "-o", "{out}/o.otlp"],
+    **on_inputs("odd-info", ["info"], "odd", "older"),
+    **on_inputs("odd-info-json", ["info", "--json"], "odd", "older"),
+    **on_inputs("odd-report", ["report", "--text", "--all"], "odd", "older"),
+    "odd-query-waits": ["query", "--csv", "{odd}", "SELECT * FROM waits ORDER BY probe_id, from_ts"],
+    "odd-query-slices": ["query", "--csv", "{odd}", "SELECT * FROM slices ORDER BY probe_id, from_ts"],
+}
+
 EXPORT = {
     "export-csv": ["export", "csv", "-i", "{kinds}", "-o", "{out}/o.csv"],
     "export-csv-full": ["export", "csv", "--full", "-i", "{kinds}", "-o", "{out}/o.csv"],
@@ -306,4 +324,4 @@ TOOL = {
     "query-wrong": ["query", "{kinds}", "SELECT nothing FROM nowhere"],
 }
 
-GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "frames": FRAMES, "memory": MEMORY, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "tool": TOOL}
+GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "memory": MEMORY, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "tool": TOOL}

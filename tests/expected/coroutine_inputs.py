@@ -179,3 +179,51 @@ def incomplete(dir):
     p.lost = 7
     p.totals(900 * MS, collected=len(p.lines) + 9, written=len(p.lines) + 16, exit_status=None, signal=11, complete=False)
     return p.write(os.path.join(dir, "incomplete.jsonl"))
+
+
+def odd(dir):
+    """What is rare: stations, events in the wrong order, unknown coroutines, long names, coroutines without events, no totals."""
+    p = Program(pid=4600, command=["/usr/bin/odd \"one\""])
+    p.birth(1 * MS, 1, "n" * 300)
+    p.birth(1 * MS, 2, "nul\0inside", parent=77)
+    p.birth(2 * MS, 3, "", parent=2, site=99)
+    p.slice(3 * MS, 1 * MS, 1, 3, "channel-send", 0)
+    p.resume(5 * MS, 1, tid=102)
+    p.resume(6 * MS, 1, tid=103)
+    p.suspend(7 * MS, 1, 4, "semaphore", 2 ** 64 - 1, tid=103)
+    p.wake(6 * MS, 50, waker=51, site=98)
+    p.wake(8 * MS, 1, waker=1, reason="user")
+    p.wake(8 * MS, 1, waker=2)
+    p.suspend(9 * MS, 2, 0, "unknown")
+    p.suspend(10 * MS, 2, 5, "io-write", 9)
+    p.end(11 * MS, 2)
+    p.resume(12 * MS, 2)
+    p.transition(13 * MS, 7, 104, True, station=3)
+    p.transition(14 * MS, 7, 104, False, 0x7fff00001234, station=3)
+    p.transition(13500 * US, 7, 105, True, station=4)
+    p.transition(14500 * US, 7, 105, False, 0x10, station=4, reason="yield")
+    p.transition(15 * MS, 8, 105, False, 0x401000)
+    p.transition(16 * MS, 8, 105, True)
+    p.other("destroy", 17 * MS, 3, 101, written=0)
+    p.other("release", 18 * MS, 1, 103, site=5, resource=(0x57414b45 << 32) + 1, pid=p.pid)
+    p.other("close", 19 * MS, 0, 103, resource=7001, pid=p.pid)
+    p.transition(-p.start, 9, 101, True)
+    p.fact("gap", from_ts=p.start + 5 * MS, to_ts=p.start + 6 * MS, pid=p.pid, tid=103, transitions=0, others=3)
+    p.fact("coroutine", station=3, probe_id=7, pid=p.pid, name="on a station", birth_ts=p.start + 12 * MS, death_ts=None, dead=False, writer="seed-002",
+           written=4, collected=2, lost=2, garbage=1)
+    p.fact("coroutine", station=4, probe_id=7, pid=p.pid, name=None, birth_ts=p.start + 12 * MS, death_ts=p.start + 20 * MS, dead=True, writer="corotracer",
+           written=2, collected=2, lost=0, garbage=0)
+    p.fact("coroutine", station=None, probe_id=60, pid=p.pid, name="silent 60", birth_ts=p.start + 1 * MS, death_ts=None, dead=False, writer="corotracer", written=1,
+           collected=0, lost=1, garbage=0, birth_site=7, parent=1, state="suspended", since_ts=p.start + 4 * MS, addr="0x0000000000401060", site=6, reason="timer",
+           resource=p.start + 40 * MS)
+    p.fact("switch", pid=p.pid, tid=0, from_ts=p.start, to_ts=p.start + 1, cpu=0, state="wakes")
+    p.fact("switch", pid=p.pid, tid=0, from_ts=p.start + 2 * MS, to_ts=p.start + 3 * MS, cpu=0, state="lost", lost=12)
+    p.fact("switch", pid=p.pid, tid=103, from_ts=p.start + 5 * MS, to_ts=p.start + 6500 * US, cpu=2, state="ready")
+    p.fact("cpu", pid=p.pid, tid=0, from_ts=p.start + 1 * MS, to_ts=p.start + 2 * MS, cpu_ns=0, queued_ns=0, state="stopped")
+    p.fact("cpu", pid=p.pid, tid=102, from_ts=p.start + 5 * MS, to_ts=p.start + 6 * MS, cpu_ns=10, queued_ns=20, state="page")
+    p.fact("frame", pid=p.pid, ts=p.start + 8 * MS, buffer="B", frame="late", fields='{"a":1}', late=True)
+    p.fact("memory", pid=p.pid, from_ts=p.start, to_ts=p.start + 9 * MS, accesses=512, writes=100, allocations=3, allocated=4096, size=8192,
+           file="odd.jsonl.memory", build_id="2f1c")
+    p.fact("memory", pid=p.pid, tid=102, probe_id=1, from_ts=p.start + 5 * MS, to_ts=p.start + 6 * MS, accesses=64, writes=20, allocations=0, allocated=0, offset=4096)
+    p.fact("waiting", pid=p.pid, ts=p.start + 100, count=0, checked=False, unmoved=0, line=0, missing="could not look at the program")
+    return p.write(os.path.join(dir, "odd.jsonl"))

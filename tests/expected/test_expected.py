@@ -43,13 +43,13 @@ VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
 def make_inputs(dir):
     """{name: path in @dir, which is the working directory of all commands}"""
     at = {"kinds": coroutine_inputs.every_kind(dir), "server": coroutine_inputs.server(dir),
-          "slow": coroutine_inputs.server(dir, "slow.jsonl", factor=20, has_faults=False), "damaged": coroutine_inputs.damaged(dir),
+          "slow": coroutine_inputs.server(dir, "slow.jsonl", factor=20, has_faults=False), "damaged": coroutine_inputs.damaged(dir), "odd": coroutine_inputs.odd(dir),
           "fine": coroutine_inputs.server(dir, "fine.jsonl", has_faults=False), "incomplete": coroutine_inputs.incomplete(dir),
           "other": coroutine_inputs.every_kind(dir, "other.jsonl", command=("./client",), start=coroutine_inputs.START + 500),
           "elsewhere": coroutine_inputs.server(dir, "elsewhere.jsonl", has_faults=False, hostname="barn"),
           "walk": memory_inputs.container(dir), "wide": memory_inputs.container(dir, "wide.cray", 12, 128),
           "cut": memory_inputs.container(dir, "cut.cray", has_end=False), "broken": memory_inputs.broken(dir), "raw": memory_inputs.raw(dir),
-          "ct": os.path.join(dir, "kinds.ct"), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "gapped": frame_inputs.gapped(dir),
+          "ct": os.path.join(dir, "kinds.ct"), "older": str(shutil.copy(HERE.parent / "fixtures/older-tool.jsonl", dir)), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "gapped": frame_inputs.gapped(dir),
           "every": frame_inputs.every(dir), "half": frame_inputs.cut(dir)}
     equal(tool("export", "ct", "-q", "-i", at["kinds"], "-o", at["ct"])[0], 0, "status of export ct")
     return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE)}
