@@ -310,6 +310,19 @@ ASKED = {
     "ask-shard-away": Asked([*ASK, "slowest"], [ONE, ("FROM", (500, "Code: 279. DB::Exception: All connection tries failed. (ALL_CONNECTION_TRIES_FAILED)\n"))]),
 }
 
+PAGES = {
+    "html-kinds": ["html", "-q", "-o", "{out}/o.html", "{kinds}"],
+    "html-odd": ["html", "-q", "-o", "{out}/o.html", "{odd}"],
+    "html-one": ["html", "-q", "--coro", "10", "-o", "{out}/o.html", "{server}"],
+    "html-diff": ["diff", "--html", "{out}/o.html", "{fine}", "{slow}"],
+    "html-diff-faults": ["diff", "--html", "{out}/o.html", "{fine}", "{kinds}", "--", "{server}", "{server}"],
+    "html-mem": ["mem", "html", *SMALL, "-o", "{out}/o.html", "{walk}"],
+    "html-mem-few": ["mem", "html", *SMALL, "--json", "--title", "a <b>", "-n", "1", "--no-source", "-o", "{out}/o.html", "{walk}"],
+    "html-quiet": ["html", "-q", "-o", "{out}/o.html", "{incomplete}", "--to", "100ms"],
+    "html-missing": ["html", "-o", "{out}/o.html", "none.jsonl"],
+    "html-mem-raw": ["mem", "html", *SMALL, "-o", "{out}/o.html", "{raw}"],
+}
+
 TOOL = {
     "help": ["help"],
     "version-bad": ["version", "x"],
@@ -324,4 +337,4 @@ TOOL = {
     "query-wrong": ["query", "{kinds}", "SELECT nothing FROM nowhere"],
 }
 
-GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "memory": MEMORY, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "tool": TOOL}
+GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "memory": MEMORY, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """decoded.py - files as text, by readers that know nothing of the code under test."""
+import base64
 import gzip
 import os
 import pathlib
+import re
 import sqlite3
 import struct
 import zlib
@@ -99,6 +101,24 @@ def text_or_hex(data):
         return [data[i:i + 32].hex() for i in range(0, len(data), 32)]
 
 
+def of_page(data):
+    """The data in an HTML page, section by section; the rest of the page is the same for all traces."""
+    lines = []
+    for name, text in re.findall(rb'<script type="application/octet-stream" id="([-a-z]+)">([^<]*)</script>', data):
+        section = gzip.decompress(base64.b64decode(text))
+        lines += [f"section {name.decode()}", *of_section(section)]
+    return lines
+
+
+def of_section(section):
+    """Columns are long: their description and a checksum; tests/view compares the values."""
+    try:
+        return section.decode().splitlines()
+    except UnicodeDecodeError:
+        size, = struct.unpack_from("<I", section)
+        return [section[4:4 + size].decode().rstrip(), f"{len(section)} bytes, checksum {zlib.crc32(section):08x}"]
+
+
 def of_generated(path):
     """Of code that `generate` wrote only the lines that are not in its templates."""
     templates = pathlib.Path(__file__).resolve().parents[2].glob("src/frames/spec/template/*.in")
@@ -111,6 +131,8 @@ def of_file(path):
     if os.path.basename(path).startswith("ppt-"):
         return of_generated(path)
     data = without_uuids(read(path))
+    if path.endswith(".html"):
+        return of_page(data)
     if data.startswith(b"SQLite format 3"):
         return of_sqlite(path)
     if data.startswith(parquet_text.MAGIC):

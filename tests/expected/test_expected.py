@@ -68,7 +68,7 @@ def run_with_server(served, inputs, dir, place):
     server = recorder.Recorder(served.answers)
     try:
         lines = run_command(served.args, {**inputs, "port": server.port}, dir, place)
-        return [line.replace(str(server.port), "PORT") for line in lines + server.lines(served.body_lines)]
+        return [line.replace(f"127.0.0.1:{server.port}", "127.0.0.1:PORT") for line in lines + server.lines(served.body_lines)]
     finally:
         server.close()
 
