@@ -15,6 +15,7 @@ class Served:
     args: list
     answers: list
     body_lines: int = 10000  # of each request that are compared
+    skipped: tuple = ()  # beginnings of requests that are not compared
 
 
 SMALL = ["-l", "1k,2", "-l", "8k,4"]
@@ -234,7 +235,7 @@ FLEETS = {
     "load-nothing": ["load", "--into", STORE],
     "load-bad-url": ["load", "--into", "http://host", "{kinds}"],
     "load-bad-keep": ["load", "--into", STORE, "--keep", "waits=x", "{kinds}"],
-    "ship-file": ["ship", "--host", "h", "file:store", "{ct}"],
+    "ship-file": ["ship", "--host", "h", "file:store", "{kinds_ct}"],
     "ship-not-compact": ["ship", "file:store", "{kinds}"],
     "ship-bad-url": ["ship", "ftp://x", "{kinds}"],
 }
@@ -243,6 +244,16 @@ DB = "clickhouse://me@127.0.0.1:{port}/db"
 OTLP = ["export", "otlp", "-i", "{kinds}", "--host", "h"]
 NEW = [("SELECT version()", "25.8.1.1\n"), ("system.columns", recorder.columns_of), ("SELECT toUInt64(toUnixTimestamp(now", "1700000100\n"), ("SELECT count()", "0\n")]
 LOAD = ["load", "--into", DB, "--state", "{out}.state", "--host", "h", "--wait", "0"]
+DEFINITIONS = (b"CREATE", b"SELECT name, type", b"SELECT version", b"SELECT count() FROM system", b"ALTER", b"INSERT INTO schema_version")
+
+
+class Loaded(Served):
+    """The tables are those of load-new."""
+
+    def __init__(self, *args):
+        super().__init__([*LOAD, *args], NEW, skipped=DEFINITIONS)
+
+
 STORES = {
     "otlp-file": [*OTLP, "-o", "{out}/o.otlp"],
     "otlp-all": ["export", "otlp", "-i", "{server}", "--slower-than", "0", "--per-site", "2", "--service", "s", "--region", "r", "--version-label", "v",
@@ -253,6 +264,12 @@ STORES = {
     "load-events": Served([*LOAD, "--events", "--no-findings", "--keep", "waits=1,events=2,sums=3,findings=4", "--service", "s", "--build", "b",
                            "--version-label", "v", "--region", "r", "{kinds}"], NEW),
     "load-old": Served([*LOAD, "-q", "{kinds}"], [("SELECT version()", "21.8.1.1\n"), *NEW[1:]]),
+    **{f"load-{name.replace('_', '-')}": Loaded("--json", "--source", "file:{" + name + "}")
+       for name in ("kinds_shipped", "kinds_sampled", "odd_shipped", "server_sampled")},
+    "load-shipped-events": Loaded("--events", "--source", "file:{odd_shipped}"),
+    "load-compact": Loaded("--no-findings", "{odd_ct}"),
+    "load-part": Loaded("--no-findings", "--from", "5ms", "--coro", "1", "{odd}"),
+    "ship-text": ["ship", "--host", "h", "file:again", "{server_ct}"],
     "load-denied": Served([*LOAD, "{kinds}"], [("", (403, "Code: 516. DB::Exception: me: Authentication failed\n"))]),
     "load-unknown": Served([*LOAD, "{kinds}"], [("", "hello\n")]),
 }

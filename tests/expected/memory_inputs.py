@@ -210,8 +210,12 @@ def program(path):
     """An ELF file with functions, lines, types and a variable."""
     functions = [D.Entry(D.SUBPROGRAM, [(D.NAME, name), (D.FILE, 2 if name in ("touch_counter", "helper_loop") else 1), (D.LINE, 5), (D.LOW, at), (D.HIGH, 0x100)])
                  for name, at in FUNCTIONS.items()]
-    unit = D.Unit(D.Entry(D.COMPILE_UNIT, [(D.PRODUCER, "GNU C17 13.2"), (D.LANGUAGE, D.C99), (D.NAME, "src/walk.c"), (D.DIRECTORY, "/build"), (D.LOW, 0x1000),
+    unit = D.Unit(D.Entry(D.COMPILE_UNIT, [(D.PRODUCER, "GNU C17 13.2"), (D.LANGUAGE, D.C99), (D.NAME, "src/walk.c"), (D.DIRECTORY, "."), (D.LOW, 0x1000),
                                            (D.HIGH, 0x2000), (D.LINES, 0)], types() + functions))
+    os.makedirs(os.path.join(os.path.dirname(path), "src"), exist_ok=True)
+    for name in ("walk.c", "counter.c"):
+        with open(os.path.join(os.path.dirname(path), "src", name), "w", encoding="ascii") as f:
+            f.writelines(f"line {n} of <{name}>;\n" for n in range(1, 41))
     info = unit.info()
     symbols = {**{name: (at, 0x100, 1, 2) for name, at in FUNCTIONS.items()}, "table": (TABLE_AT, TABLE_SIZE, 2, 1)}
     debug = {".debug_info": info, ".debug_abbrev": unit.abbreviations(), ".debug_line": D.line_table(["walk.c", "counter.c"], ROWS, 0x3000)}

@@ -10,6 +10,9 @@ import clickhouse_native
 import decoded
 
 
+HEADERS = ("Content-Type", "Content-Encoding", "X-ClickHouse-User", "X-ClickHouse-Key")
+
+
 def split_at_commas(text):
     """Parts between commas that are in no brackets."""
     parts, depth = [""], 0
@@ -85,12 +88,14 @@ class Recorder:
                     return body
         return request.rfile.read(int(request.headers.get("Content-Length", 0)))
 
-    def lines(self, most):
-        """All requests as text, with at most so many lines of each body."""
+    def lines(self, most, skipped):
+        """All requests as text, with at most so many lines of each body; without those that begin with one of @skipped."""
         out = []
         for path, headers, body in self.requests:
+            if skipped and body.startswith(skipped):
+                continue
             out.append(f"--- POST {path}")
-            out += [f"{name}: {headers[name]}" for name in ("Content-Type", "Content-Encoding", "X-ClickHouse-User", "X-ClickHouse-Key", "X-Test") if headers[name]]
+            out += [f"{name}: {headers[name]}" for name in HEADERS if headers[name] and not skipped]
             lines = clickhouse_native.lines(body) if path.endswith("FORMAT Native") else self.body_lines(headers, body)
             out += lines[:most]
         return out

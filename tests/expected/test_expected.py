@@ -33,6 +33,7 @@ ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("CORO
                "TZ": "UTC", "CLICKHOUSE_PASSWORD": "secret", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
 # Where things are: on this computer, and in the results.
 PLACES = ((str(HERE), "HERE"), (os.path.dirname(os.path.realpath(TOOL)), "BUILD"), (shutil.which("gcc") or "gcc", "GCC"))
+RUN_ID = re.compile(r"\b([0-9a-f]{32}|[0-9a-f]{16})\b")
 # What differs from run to run.
 VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
     (r"corotracer (version )?\d+\.\d+\.\d+", "corotracer VERSION"), (r"'\d+\.\d+\.\d+'", "'VERSION'"), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'),
@@ -49,10 +50,25 @@ def make_inputs(dir):
           "elsewhere": coroutine_inputs.server(dir, "elsewhere.jsonl", has_faults=False, hostname="barn"),
           "walk": memory_inputs.container(dir), "wide": memory_inputs.container(dir, "wide.cray", 12, 128),
           "cut": memory_inputs.container(dir, "cut.cray", has_end=False), "broken": memory_inputs.broken(dir), "raw": memory_inputs.raw(dir),
-          "ct": os.path.join(dir, "kinds.ct"), "older": str(shutil.copy(HERE.parent / "fixtures/older-tool.jsonl", dir)), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "gapped": frame_inputs.gapped(dir),
+          "older": str(shutil.copy(HERE.parent / "fixtures/older-tool.jsonl", dir)), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "gapped": frame_inputs.gapped(dir),
           "every": frame_inputs.every(dir), "half": frame_inputs.cut(dir)}
-    equal(tool("export", "ct", "-q", "-i", at["kinds"], "-o", at["ct"])[0], 0, "status of export ct")
+    at.update(make_shipped(dir, at))
     return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE)}
+
+
+def make_shipped(dir, at):
+    """Compact traces, and folders to which they were shipped."""
+    out = {}
+    for name in ("kinds", "odd", "server"):
+        for more in [], ["--sample", "2"]:
+            key = name + ("_sampled" if more else "_shipped")
+            out[key], path = os.path.join(dir, key), os.path.join(dir, key + ".ct")
+            equal(tool("export", "ct", "-q", "-i", at[name], "-o", path)[0] in (0, 1), True, "status of export ct")
+            status, _, err = tool("ship", "-q", "--host", "h", "--service", "s", "--region", "r", "--version-label", "v", *more, "file:" + out[key], path)
+            equal((status, err), (0, ""), f"status and errors of ship ({name})")
+        out[name + "_ct"] = os.path.join(dir, name + ".ct")
+        shutil.copy(path, out[name + "_ct"])
+    return out
 
 
 def run_command(args, inputs, dir, place):
@@ -68,7 +84,9 @@ def run_with_server(served, inputs, dir, place):
     server = recorder.Recorder(served.answers)
     try:
         lines = run_command(served.args, {**inputs, "port": server.port}, dir, place)
-        return [line.replace(f"127.0.0.1:{server.port}", "127.0.0.1:PORT") for line in lines + server.lines(served.body_lines)]
+        lines = [line.replace(f"127.0.0.1:{server.port}", "127.0.0.1:PORT") for line in lines + server.lines(served.body_lines, served.skipped)]
+        # What was shipped has a random run.
+        return [RUN_ID.sub("RUN", line) for line in lines] if served.skipped else lines
     finally:
         server.close()
 
