@@ -7,6 +7,7 @@
 from dataclasses import dataclass
 
 import recorder
+import wrong_specs
 
 
 @dataclass
@@ -135,6 +136,9 @@ FRAMES = {
     "decode-every-sqlite": ["decode", "-f", "sqlite", "{every}", "{out}/o.sqlite"],
     "decode-every-unguarded": ["decode", "--no-formula-guard", "{every}", "{out}/csv"],
     "decode-every-output": ["decode", "-q", "--frame", "other", "{every}", "-"],
+    "decode-ticks": ["decode", "--json", "{ticks}", "{out}/csv"],
+    "query-ticks": ["query", "-d", "-f", "{ticks}"],
+    **{f"ticks-{kind}": ["export", kind, "-i", "{ticks}", "-o", "{out}/" + name] for kind, name in (("sqlite", "o.sqlite"), ("chrome", "o.json"), ("parquet", "o"))},
     "decode-half": ["decode", "{half}", "{out}/csv"],
     "decode-half-json": ["decode", "--json", "{half}", "{out}/csv"],
     "decode-no-frame": ["decode", "--frame", "none", "{every}", "{out}/csv"],
@@ -151,6 +155,7 @@ FRAMES = {
     "query-recording-json": ["query", "--json", "-f", "{frames}"],
     "generate-layout": ["generate", "-n", "{here}/every.spec"],
     "generate-layout-json": ["generate", "-n", "--json", "{here}/every.spec"],
+    "generate-ticks-json": ["generate", "-n", "--json", "--option", "time counter", "{here}/every.spec"],
     "generate-plain": ["generate", "-n", "{here}/plain.spec"],
     "generate-c": ["generate", "-o", "{out}", "{here}/every.spec"],
     "generate-cpp": ["generate", "-o", "{out}", "{here}/plain.spec"],
@@ -161,6 +166,8 @@ FRAMES = {
     "generate-wrong": ["generate", "{here}/wrong.spec"],
     "generate-options": ["generate", "-n", "--tag", "a", "b", "--option", "time counter", "{here}/every.spec"],
 }
+
+SPECS = {f"spec-{name}": ["generate", "-n", name + ".spec"] for name in wrong_specs.SPECS}
 
 MEMORY = {
     **on_inputs("mem-check", ["mem", "check"], "walk", "cut", "broken", "raw"),
@@ -354,4 +361,4 @@ TOOL = {
     "query-wrong": ["query", "{kinds}", "SELECT nothing FROM nowhere"],
 }
 
-GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "memory": MEMORY, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}
+GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}

@@ -25,6 +25,7 @@ import frame_inputs  # noqa: E402
 import memory_inputs  # noqa: E402
 import recorder  # noqa: E402
 import recordings  # noqa: E402
+import wrong_specs  # noqa: E402
 from harness import *  # noqa: E402
 
 OUT = HERE / "out"
@@ -51,8 +52,9 @@ def make_inputs(dir):
           "walk": memory_inputs.container(dir), "wide": memory_inputs.container(dir, "wide.cray", 12, 128),
           "cut": memory_inputs.container(dir, "cut.cray", has_end=False), "broken": memory_inputs.broken(dir), "raw": memory_inputs.raw(dir),
           "older": str(shutil.copy(HERE.parent / "fixtures/older-tool.jsonl", dir)), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "gapped": frame_inputs.gapped(dir),
-          "every": frame_inputs.every(dir), "half": frame_inputs.cut(dir)}
+          "every": frame_inputs.every(dir), "ticks": frame_inputs.ticks(dir), "half": frame_inputs.cut(dir)}
     at.update(make_shipped(dir, at))
+    wrong_specs.write(dir)
     return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE)}
 
 
