@@ -207,6 +207,12 @@ MEMORY = {
     "mem-diff-better": ["mem", "diff", *SMALL, "{wide}", "{walk}"],
     "mem-diff-markdown": ["mem", "diff", *SMALL, "--markdown", "{walk}", "{wide}"],
     "mem-diff-json": ["mem", "diff", *SMALL, "--json", "--fail-on-regression", "{walk}", "{wide}"],
+    "mem-diff-new": ["mem", "diff", *SMALL, "{raw}", "{walk}"],
+    "mem-diff-gone": ["mem", "diff", *SMALL, "{walk}", "{broken}"],
+    "mem-diff-same": ["mem", "diff", *SMALL, "--fail-on-regression", "{walk}", "{walk}"],
+    "mem-diff-few": ["mem", "diff", *SMALL, "-n", "1", "--min-share", "20", "--cores", "1", "{walk}", "{wide}"],
+    "mem-diff-fields": ["mem", "diff", *SMALL, "--by", "field,site", "-o", "{out}/o.txt", "{walk}", "{wide}"],
+    "mem-diff-bad": ["mem", "diff", *SMALL, "--by", "colour", "{walk}", "{wide}"],
     "mem-diff-types": ["mem", "diff", *SMALL, "--by", "type", "--threshold", "90", "{walk}", "{wide}"],
     "mem-layout": ["mem", "layout", *SMALL, "{walk}"],
     "mem-layout-json": ["mem", "layout", *SMALL, "--json", "{walk}"],
@@ -267,6 +273,8 @@ STORES = {
                  "--host", "h", "-o", "{out}/o.otlp"],
     "otlp-sent": Served([*OTLP, "--json", "-o", "http://127.0.0.1:{port}/v1/traces"], []),
     "otlp-refused": Served([*OTLP, "--slower-than", "0.14", "-o", "http://127.0.0.1:{port}/v1/traces"], [("", (400, "no\n"))]),
+    **{f"otlp-status-{status}": Served([*OTLP, "--slower-than", "0.14", "-o", "http://127.0.0.1:{port}/"], [("", (status, ""))], 0)
+       for status in (202, 299, 300, 401, 403, 404, 405, 500)},
     "load-new": Served([*LOAD, "--json", "{kinds}"], NEW),
     "load-events": Served([*LOAD, "--events", "--no-findings", "--keep", "waits=1,events=2,sums=3,findings=4", "--service", "s", "--build", "b",
                            "--version-label", "v", "--region", "r", "{kinds}"], NEW),
@@ -331,6 +339,9 @@ ASKED = {
     "ask-cut": Asked([*ASK, "slowest"], [ONE, KNOWN, WHOLE, ("FROM", SLOWEST[:-5])]),
     "ask-no-tables": Asked([*ASK, "slowest"], [("waits_all", answer("one UInt64 clustered UInt64", (0, 0)))]),
     "ask-busy": Asked([*ASK, "slowest"], [("", (503, "busy\n"))]),
+    **{f"ask-status-{status}": Asked([*ASK, "slowest"], [("", (status, "why\n"))]) for status in (400, 401, 403, 404, 429, 502, 504)},
+    **{f"ask-code-{code}": Asked([*ASK, "slowest"], [("", (500, f"Code: {code}. DB::Exception: why. (NAME) (version 25.8)\n"))])
+       for code in (16, 47, 60, 81, 159, 192, 193, 202, 209, 210, 241, 252, 497)},
     "ask-shard-away": Asked([*ASK, "slowest"], [ONE, ("FROM", (500, "Code: 279. DB::Exception: All connection tries failed. (ALL_CONNECTION_TRIES_FAILED)\n"))]),
 }
 

@@ -10,7 +10,7 @@ import clickhouse_native
 import decoded
 
 
-HEADERS = ("Content-Type", "Content-Encoding", "X-ClickHouse-User", "X-ClickHouse-Key")
+HEADERS = ("Content-Type", "Content-Encoding", "X-ClickHouse-User", "X-ClickHouse-Key", "X-Test", "X-More")
 
 
 def split_at_commas(text):

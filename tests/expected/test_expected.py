@@ -31,7 +31,7 @@ from harness import *  # noqa: E402
 OUT = HERE / "out"
 INPUTS = []
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("COROTRACER_", "PG", "MYSQL_"))},
-               "TZ": "UTC", "CLICKHOUSE_PASSWORD": "secret", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
+               "TZ": "UTC", "CLICKHOUSE_PASSWORD": "secret", "OTEL_EXPORTER_OTLP_HEADERS": "x-test=one, x-more=two=2,none,=x", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
 # Where things are: on this computer, and in the results.
 PLACES = ((str(HERE), "HERE"), (os.path.dirname(os.path.realpath(TOOL)), "BUILD"), (shutil.which("gcc") or "gcc", "GCC"))
 RUN_ID = re.compile(r"\b([0-9a-f]{32}|[0-9a-f]{16})\b")
