@@ -225,14 +225,17 @@ MEMORY = {
     "mem-calls-one": ["mem", "calls", *SMALL, "-f", "walk_all", "{walk}"],
     "mem-calls-one-json": ["mem", "calls", *SMALL, "-f", "touch_counter", "--json", "{walk}"],
     "mem-dump-field": ["mem", "dump", "-r", "0x405000+256", "{walk}"],
+    "mem-convert": ["mem", "convert", "-o", "{out}/o.raw", "{walk}"],
+    "mem-recover": ["mem", "recover", "{cut}"],
+}
+
+COMPILER = {
     **{f"mem-cc-{name}": ["mem", language, "--show", "--compiler", "gcc", *words] for name, language, words in (
         ("compile", "cc", ["-O2", "-c", "a.c", "-o", "a.o"]), ("link", "cc", ["-o", "a", "a.o", "-lm"]), ("both", "cc", ["-g", "a.c"]),
         ("shared", "cc", ["-shared", "-fPIC", "a.c", "-o", "a.so"]), ("static", "cc", ["-static", "a.c"]), ("preprocess", "cc", ["-E", "a.c"]),
         ("version", "cc", ["--version"]), ("thread", "cc", ["-fsanitize=thread", "a.c"]), ("address", "cc", ["-fsanitize=address", "a.c"]),
         ("lto", "cc", ["-flto", "a.c"]), ("assembler", "cc", ["-c", "a.S"]), ("only", "cc", ["--only", "src/*", "-c", "src/a.c"]),
         ("other", "cc", ["--only", "src/*", "-c", "lib/b.c"]), ("nothing", "cc", []), ("avx", "cc", ["-mavx512f", "-c", "a.c"]), ("cpp", "c++", ["a.cpp"]))},
-    "mem-convert": ["mem", "convert", "-o", "{out}/o.raw", "{walk}"],
-    "mem-recover": ["mem", "recover", "{cut}"],
 }
 
 FLEETS = {
@@ -372,4 +375,6 @@ TOOL = {
     "query-wrong": ["query", "{kinds}", "SELECT nothing FROM nowhere"],
 }
 
-GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}
+GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "compiler": COMPILER, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}
+# Groups with commands that need libraries which a build may leave out.
+WITH_LIBRARIES = ("export", "odd_traces", "frames", "fleet", "stores", "asked", "tool")
