@@ -127,6 +127,17 @@ def results(chosen):
         return list(pool.map(lambda item: (*item, result_of(item[1], inputs, dir, "out-" + item[0])), chosen.items()))
 
 
+def difference_of(name, case, got):
+    """'load' sends what it has after a second: on a machine that stops for so long there are more requests, and one more attempt decides."""
+    text = compare(name, got)
+    for attempt in range(2):
+        if not text or isinstance(case, list):
+            break
+        dir, inputs = inputs_once()
+        text = compare(name, result_of(case, inputs, dir, f"out-{name}-{attempt}"))
+    return text
+
+
 def check_group(group):
     lacking = json.loads(tool("version", "--json")[1])["without"]
     if group in cases.WITH_LIBRARIES and lacking:
@@ -135,7 +146,7 @@ def check_group(group):
         raise Skip("no gcc")
     found = []
     for name, case, got in results(cases.GROUPS[group]):
-        text = compare(name, got)
+        text = difference_of(name, case, got)
         if text:
             found.append(f"corotracer {' '.join(case if isinstance(case, list) else case.args)}\n{text}")
     assert not found, f"{len(found)} outputs differ\n" + "\n\n".join(found)
