@@ -378,6 +378,12 @@ static void lines_trouble(const struct session *s, const struct collector_result
 		fprintf(stderr, "corotracer: %s\n", run_waiting_missing());
 	if (run_awaits_missing())
 		fprintf(stderr, "corotracer: --awaits found nothing: %s\n", run_awaits_missing());
+	if (r->modules_left_out)
+		fprintf(stderr,
+			"corotracer: not recorded: %" PRIu64
+			" programs and libraries beyond %d of a process or %d in all; addresses "
+			"in them have no names\n",
+			r->modules_left_out, MODULES_PER_PROCESS, MODULES_MAX);
 	if (r->signal)
 		fprintf(stderr, "corotracer: the program was ended by signal %d (%s)\n", r->signal,
 			strsignal(r->signal));
@@ -504,6 +510,7 @@ void run_summary_json(const struct session *s, const struct collector_result *r,
 	print_count(&p, "refused", NULL, r->nr_refused);
 	print_count(&p, "turned_away", NULL, r->nr_turned_away);
 	print_count(&p, "wakeups", NULL, r->nr_wakeups);
+	print_count(&p, "modules_left_out", NULL, r->modules_left_out);
 	run_unconnected_json(&p, r);
 	print_flag(&p, "region_shrunk", NULL, r->region_shrunk);
 	print_flag(&p, "wild_count", NULL, r->wild_count);

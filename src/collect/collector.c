@@ -658,6 +658,7 @@ static void collector_report(void *ctx, struct collector_result *r)
 	r->nr_refused = c->endpoint.nr_refused;
 	r->nr_turned_away = c->endpoint.nr_turned_away;
 	r->nr_wakeups = c->endpoint.nr_wakeups;
+	r->modules_left_out = c->endpoint.modules.nr_left_out;
 	memcpy(r->unconnected, c->sdk_watch.found, sizeof(r->unconnected));
 	r->nr_unconnected = c->sdk_watch.nr;
 	r->region_shrunk = map_guard_shrunk();

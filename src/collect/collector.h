@@ -103,6 +103,7 @@ struct collector_result {
 	uint32_t nr_refused;     /* connections of other users, rejected */
 	uint32_t nr_turned_away; /* connections closed for lack of a descriptor */
 	uint64_t nr_wakeups;
+	uint64_t modules_left_out; /* programs and libraries that are not in the trace: too many */
 	struct clock_watch clocks;
 	/* Processes that have the SDK and did not connect. */
 	struct sdk_process unconnected[SDK_PROCESSES];

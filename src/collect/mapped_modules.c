@@ -36,14 +36,19 @@ static char *modules_build_id(uint32_t pid, const struct process_map *map)
 
 /* ---- the list ---------------------------------------------------------------- */
 
-static bool modules_is_known(const struct modules *m, const struct sidecar_module *new)
+/* *@nr_of_process: all that are known of this process, if @new is not among them. */
+static bool modules_is_known(const struct modules *m, const struct sidecar_module *new,
+			     size_t *nr_of_process)
 {
 	size_t i;
 
+	*nr_of_process = 0;
 	for (i = 0; i < m->nr; i++) {
-		if (m->list[i].pid == new->pid && m->list[i].start == new->start &&
-		    !strcmp(m->list[i].path, new->path))
+		if (m->list[i].pid != new->pid)
+			continue;
+		if (m->list[i].start == new->start && !strcmp(m->list[i].path, new->path))
 			return true;
+		++*nr_of_process;
 	}
 	return false;
 }
@@ -72,8 +77,6 @@ static void modules_add(struct modules *m, const struct sidecar_module *new,
 	if (m->nr == m->room) {
 		size_t room = m->room ? m->room * 2 : 32;
 
-		if (m->nr >= MODULES_MAX)
-			return;
 		list = realloc(m->list, room * sizeof(*list));
 		if (!list) {
 			memory_shortage_note();
@@ -103,8 +106,11 @@ static bool modules_is_file(const struct process_map *map)
 	return map->path && map->path[0] == '/';
 }
 
-/* Consecutive mappings of the same file form one module, from the first to the last. */
-static void modules_add_run(struct modules *m, uint32_t pid, const struct process_map *first,
+/*
+ * Consecutive mappings of the same file form one module, from the first to the last.  False: it
+ * is left out for lack of room in the list.
+ */
+static bool modules_add_run(struct modules *m, uint32_t pid, const struct process_map *first,
 			    size_t nr)
 {
 	struct sidecar_module new = {
@@ -112,7 +118,7 @@ static void modules_add_run(struct modules *m, uint32_t pid, const struct proces
 	};
 	char path[PATH_MAX + sizeof(PROCESS_MAP_DELETED)];
 	bool has_code = false;
-	size_t i;
+	size_t i, nr_of_process;
 
 	for (i = 0; i < nr; i++)
 		has_code |= first[i].exec && modules_is_file(&first[i]);
@@ -120,15 +126,33 @@ static void modules_add_run(struct modules *m, uint32_t pid, const struct proces
 	snprintf(path, sizeof(path), "%s%s", first->path,
 		 first->deleted ? PROCESS_MAP_DELETED : "");
 	new.path = path;
-	if (has_code && !modules_is_known(m, &new))
-		modules_add(m, &new, first);
+	if (!has_code || modules_is_known(m, &new, &nr_of_process))
+		return true;
+	if (m->nr >= MODULES_MAX || nr_of_process >= MODULES_PER_PROCESS)
+		return false;
+	modules_add(m, &new, first);
+	return true;
+}
+
+/* @nr: left out of this reading of the process.  The next reading finds them again. */
+static void modules_count_left_out(struct modules *m, uint32_t pid, size_t nr)
+{
+	uint64_t before = 0;
+
+	u64map_get(&m->left_out_of, pid, &before);
+	if (nr <= before)
+		return;
+	if (u64map_put(&m->left_out_of, pid, nr) < 0)
+		memory_shortage_note();
+	else
+		m->nr_left_out += nr - before;
 }
 
 static void modules_add_maps(struct modules *m, uint32_t pid, const struct process_maps *maps)
 {
-	size_t most = m->nr + MODULES_PER_PROCESS, from, to;
+	size_t left_out = 0, from, to;
 
-	for (from = 0; from < maps->nr && m->nr < most; from = to) {
+	for (from = 0; from < maps->nr; from = to) {
 		const struct process_map *first = &maps->list[from];
 		size_t last = from;
 
@@ -140,9 +164,10 @@ static void modules_add_maps(struct modules *m, uint32_t pid, const struct proce
 				break;
 			last = to;
 		}
-		if (modules_is_file(first))
-			modules_add_run(m, pid, first, last - from + 1);
+		if (modules_is_file(first) && !modules_add_run(m, pid, first, last - from + 1))
+			left_out++;
 	}
+	modules_count_left_out(m, pid, left_out);
 }
 
 size_t modules_read(struct modules *m, uint32_t pid)
@@ -165,5 +190,6 @@ void modules_release(struct modules *m)
 		free((void *)m->list[i].build_id);
 	}
 	free(m->list);
+	u64map_release(&m->left_out_of);
 	*m = (struct modules){ 0 };
 }

@@ -12,9 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/u64map.h"
 #include "trace/item.h"
 
-/* Further mappings of a process are not recorded. */
+/* Further modules are counted, and not recorded. */
 #define MODULES_PER_PROCESS 512
 #define MODULES_MAX         16384 /* of all processes */
 
@@ -22,6 +23,8 @@
 struct modules {
 	struct sidecar_module *list; /* of all processes, in the order they were found */
 	size_t nr, room;
+	uint64_t nr_left_out;      /* beyond the limits: the most that each process had at a time */
+	struct u64map left_out_of; /* the same of each process */
 };
 
 /* Add the new modules of @pid.  Returns the number of modules; without memory some are missing. */

@@ -76,6 +76,7 @@ def run_counts_connections_and_wakeups(n, run):
     n.equal("still_connected", 0)
     n.equal("refused", 0)
     n.equal("turned_away", 0)
+    n.equal("modules_left_out", 0)
     n.within("wakeups", 0, run.truth.transitions + run.truth.others)
 
 
