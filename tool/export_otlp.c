@@ -245,6 +245,8 @@ static void otlp_export_summary(const struct otlp_export *x, uint64_t duration_n
 	print_count(&p, "requests", NULL, x->sent.requests);
 	print_nonzero(&p, "retries", "  repeated     %s requests\n", x->sent.retries);
 	print_count(&p, "rejected", NULL, x->sent.rejected);
+	print_count(&p, "maybe_twice", NULL, x->sent.maybe_twice);
+	print_count(&p, "unread_answers", NULL, x->sent.unread_answers);
 	print_count(&p, "duration_ns", NULL, duration_ns);
 	printer_end(&p);
 }
@@ -264,7 +266,18 @@ static bool otlp_export_warn(const struct otlp_export *x, const struct trace_sta
 	else if (x->sent.message[0])
 		message_print(command, "the receiver warns: %s",
 			      text_safe(x->sent.message, message, sizeof(message)));
-	return x->sent.rejected || trace_verdict(stats) == TRACE_INCOMPLETE;
+	if (x->sent.maybe_twice)
+		message_print(command,
+			      "%s requests were not answered and sent again: the receiver "
+			      "may have them twice",
+			      text_count(number, x->sent.maybe_twice));
+	if (x->sent.unread_answers)
+		message_print(command,
+			      "%s answers of the receiver could not be read: what it "
+			      "rejected is not known",
+			      text_count(number, x->sent.unread_answers));
+	return x->sent.rejected || x->sent.unread_answers ||
+	       trace_verdict(stats) == TRACE_INCOMPLETE;
 }
 
 /* ---- the job --------------------------------------------------------------------- */

@@ -122,16 +122,19 @@ static size_t otlp_on_answer(char *from, size_t size, size_t nr, void *ctx)
 	return answer->error ? 0 : size * nr;
 }
 
-/* The status, or 0 if there was no answer; *@pause_s: what Retry-After says. */
-static long otlp_attempt(struct otlp_sender *s, const struct bytes *body, struct bytes *answer,
-			 curl_off_t *pause_s)
+/* What is known after one attempt. */
+struct otlp_attempt {
+	long status;        /* of the answer; 0: there was none */
+	curl_off_t pause_s; /* what Retry-After says */
+	bool is_cut; /* the answer has not arrived completely, or there was no memory for it */
+	bool may_have_come; /* no answer, and all of the request was sent */
+	bool is_local;      /* no memory here: not the receiver's doing */
+};
+
+static void otlp_set_request(struct otlp_sender *s, const struct bytes *body, struct bytes *answer)
 {
 	CURL *c = s->curl;
-	long status = 0;
 
-	answer->size = 0;
-	s->error[0] = '\0';
-	*pause_s = 0;
 	libcurl.curl_easy_reset(c);
 	libcurl.curl_easy_setopt(c, CURLOPT_URL, s->url);
 	libcurl.curl_easy_setopt(c, CURLOPT_POST, 1L);
@@ -144,25 +147,52 @@ static long otlp_attempt(struct otlp_sender *s, const struct bytes *body, struct
 	libcurl.curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, otlp_on_answer);
 	libcurl.curl_easy_setopt(c, CURLOPT_WRITEDATA, answer);
 	libcurl.curl_easy_setopt(c, CURLOPT_ERRORBUFFER, s->error);
-	if (libcurl.curl_easy_perform(c) != CURLE_OK)
-		return 0;
-	libcurl.curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
-	libcurl.curl_easy_getinfo(c, CURLINFO_RETRY_AFTER, pause_s);
-	return status;
+}
+
+static struct otlp_attempt otlp_attempt(struct otlp_sender *s, const struct bytes *body,
+					struct bytes *answer)
+{
+	struct otlp_attempt a = { 0 };
+	curl_off_t uploaded = 0;
+	CURLcode rc;
+
+	bytes_release(answer);
+	s->error[0] = '\0';
+	otlp_set_request(s, body, answer);
+	rc = libcurl.curl_easy_perform(s->curl);
+	libcurl.curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &a.status);
+	if (a.status < 200)
+		a.status = 0;
+	libcurl.curl_easy_getinfo(s->curl, CURLINFO_RETRY_AFTER, &a.pause_s);
+	libcurl.curl_easy_getinfo(s->curl, CURLINFO_SIZE_UPLOAD_T, &uploaded);
+	a.is_cut = rc != CURLE_OK && a.status;
+	a.may_have_come = !a.status && uploaded >= (curl_off_t)body->size;
+	a.is_local = rc == CURLE_OUT_OF_MEMORY || answer->error;
+	if (rc != CURLE_OK && !s->error[0])
+		snprintf(s->error, sizeof(s->error), "%s", libcurl.curl_easy_strerror(rc));
+	return a;
 }
 
 /* ---- attempts ------------------------------------------------------------------------ */
 
-static bool otlp_may_retry(long status)
+static bool otlp_may_retry(const struct otlp_attempt *a)
 {
+	long status = a->status;
+
+	/* The receiver may have the request.  Another receiver's silence is worth another try. */
+	if (a->may_have_come && a->is_local)
+		return false;
 	return !status || status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-static int otlp_fail(const struct otlp_sender *s, long status, struct err *err)
+static int otlp_fail(const struct otlp_sender *s, const struct otlp_attempt *a, struct err *err)
 {
+	long status = a->status;
+
 	if (!status) {
-		err_set(err, -ECONNREFUSED, "cannot send to '%s': %s", s->url,
-			s->error[0] ? s->error : "no answer");
+		err_set(err, -ECONNREFUSED, "cannot send to '%s': %s%s", s->url,
+			s->error[0] ? s->error : "no answer",
+			a->may_have_come ? "; the last request may have arrived" : "");
 		err_hint(err, "start the receiver, or write a file with -o FILE");
 		return err->code;
 	}
@@ -180,27 +210,31 @@ static int otlp_send_packed(struct otlp_sender *s, const struct bytes *body, str
 {
 	uint64_t start = clock_now_ns(), pause = 1;
 	struct bytes answer = { 0 };
-	curl_off_t asked;
-	long status;
+	struct otlp_attempt a;
+	bool is_accepted;
 
 	for (;;) {
-		status = otlp_attempt(s, body, &answer, &asked);
-		if (!otlp_may_retry(status))
+		a = otlp_attempt(s, body, &answer);
+		if (!otlp_may_retry(&a))
 			break;
-		if (asked > 0)
-			pause = (uint64_t)asked;
+		if (a.pause_s > 0)
+			pause = (uint64_t)a.pause_s;
 		if (clock_now_ns() - start + pause * NS_PER_SEC > OTLP_PATIENCE_NS)
 			break;
 		sent->retries++;
+		sent->maybe_twice += a.may_have_come;
 		nanosleep(&(struct timespec){ .tv_sec = (time_t)pause }, NULL);
 		pause = 2 * pause < OTLP_LONGEST_S ? 2 * pause : OTLP_LONGEST_S;
 	}
 	sent->requests++;
 	sent->bytes += body->size;
-	if (status >= 200 && status < 300)
+	is_accepted = a.status >= 200 && a.status < 300;
+	if (is_accepted && a.is_cut)
+		sent->unread_answers++;
+	else if (is_accepted)
 		otlp_parse_answer(answer.data, answer.size, sent);
 	bytes_release(&answer);
-	return status >= 200 && status < 300 ? 0 : otlp_fail(s, status, err);
+	return is_accepted ? 0 : otlp_fail(s, &a, err);
 }
 
 int otlp_send(struct otlp_sender *s, const void *body, size_t size, struct otlp_sent *sent,

@@ -3,7 +3,9 @@
  * otlp_send.h - send requests to a receiver of OTLP over HTTP.
  *
  * A receiver that is busy (429, 502, 503, 504) or cannot be reached is tried again, after the time
- * that it asks for (Retry-After) or after 1, 2, 4 ... seconds, for some time in total.
+ * that it asks for (Retry-After) or after 1, 2, 4 ... seconds, for some time in total.  A request
+ * that was sent completely and not answered is sent again, too, and counted: the receiver may have
+ * it twice.  It is not sent again if memory ran out here, nor if an answer had begun.
  */
 #ifndef OTLP_OTLP_SEND_H
 #define OTLP_OTLP_SEND_H
@@ -20,9 +22,11 @@ struct otlp_sender;
 /* What the receiver said. */
 struct otlp_sent {
 	uint64_t requests, retries;
-	uint64_t bytes;    /* sent, compressed */
-	uint64_t rejected; /* spans that it did not accept */
-	char message[256]; /* why; empty: none */
+	uint64_t bytes;          /* sent, compressed */
+	uint64_t rejected;       /* spans that it did not accept */
+	uint64_t maybe_twice;    /* requests that were sent again, and may have arrived before */
+	uint64_t unread_answers; /* accepted requests: what it rejected of them is not known */
+	char message[256];       /* why; empty: none */
 };
 
 /*

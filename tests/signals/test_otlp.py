@@ -159,7 +159,7 @@ def a_finding_is_a_span_with_its_evidence(dir):
 
 
 class Receiver:
-    """Answers as told, in turn; then with 200.  Keeps the bodies that it accepts."""
+    """Answers as told, in turn; then with 200.  Keeps the bodies that it accepts.  Status 0: takes the body, and hangs up."""
 
     def __init__(self, dir, *answers):
         self.answers, self.requests, self.bodies, self.dir = list(answers), [], [], dir
@@ -170,15 +170,17 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.requests.append((self.path, dict(self.headers)))
                 status, headers, answer = receiver.answers.pop(0) if receiver.answers else (200, {}, b"")
-                if status == 200:
+                if status in (0, 200):
                     name = os.path.join(receiver.dir, f"body-{len(receiver.bodies)}")
                     with open(name, "wb") as f:
                         f.write(gzip.decompress(body))
                     receiver.bodies.append(name)
+                self.close_connection = True
+                if not status:
+                    return
                 self.send_response(status)
-                for key, value in headers.items():
+                for key, value in dict({"Content-Length": str(len(answer))}, **headers).items():
                     self.send_header(key, value)
-                self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)
 
@@ -221,6 +223,24 @@ def a_busy_receiver_is_asked_again_and_nothing_is_sent_twice(dir):
     summary, _ = export(orders(dir).write(), "-o", receiver.url)
     equal((summary["requests"], summary["retries"], len(receiver.bodies)), (1, 2, 1), "requests, repetitions, bodies")
     equal(len(decode(*receiver.bodies)), summary["spans"], "spans")
+    receiver.close()
+
+
+@test
+def a_request_that_may_have_arrived_is_named_if_it_is_sent_again(dir):
+    receiver = Receiver(dir, (0, {}, b""))
+    summary, err = export(orders(dir).write(), "-o", receiver.url)
+    equal((summary["requests"], summary["retries"], summary["maybe_twice"], len(receiver.bodies)), (1, 1, 1, 2), "requests, repetitions, bodies")
+    contains(err, "the receiver may have them twice")
+    receiver.close()
+
+
+@test
+def an_answer_that_breaks_off_is_an_answer(dir):
+    receiver = Receiver(dir, (200, {"Content-Length": "100"}, b"x"))
+    summary, err = export(orders(dir).write(), "-o", receiver.url, status=1)
+    equal((summary["requests"], summary["retries"], summary["unread_answers"], len(receiver.bodies)), (1, 0, 1, 1), "requests, repetitions, bodies")
+    contains(err, "what it rejected is not known")
     receiver.close()
 
 

@@ -94,7 +94,7 @@ def export_otlp_counts_findings(n, trace_path, output, elapsed_ns):
     report = output_of("report", "--json", trace_path)
     n.equal("findings", sum(f["confidence"] != "info" for f in report["findings"]))
     n.equal("bytes", os.path.getsize(output))
-    n.equal_all("", {"requests": 0, "retries": 0, "rejected": 0})
+    n.equal_all("", {"requests": 0, "retries": 0, "rejected": 0, "maybe_twice": 0, "unread_answers": 0})
     n.within("duration_ns", 1, elapsed_ns)
 
 
