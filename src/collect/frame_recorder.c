@@ -79,7 +79,8 @@ static void pending_take_frame(void *arg, uint64_t ticket, const uint8_t *image)
 		return;
 	}
 	*p = (struct frame_pending){
-		.tid = ring->stamp_tid,
+		/* Older generated code without gettid(2). */
+		.tid = ring->stamp_tid == UINT32_MAX ? 0 : ring->stamp_tid,
 		.ticket = ticket,
 		.image = at,
 		.buffer = (uint32_t)(b - r->buffers),

@@ -231,6 +231,28 @@ def check_alone():
     assert [f["fields"]["n"] for f in frames] == list(range(frames[0]["fields"]["n"], frames[0]["fields"]["n"] + 700))
 
 
+def check_sandbox():
+    """Refused gettid(2), and also the lock that says a thread's id: frames and events still have the same thread."""
+    for sandbox in "no-gettid", "no-thread-id":
+        trace = f"{SCRATCH.name}/{sandbox}.jsonl"
+        done = subprocess.run([os.environ["OLD_KERNEL"], sandbox, TOOL, "run", "--frames", "-o", trace, "--", program("pie"), "60"],
+                              capture_output=True, text=True, timeout=300)
+        if done.returncode == 77:
+            print("no seccomp here")
+            return
+        assert done.returncode == 0, (sandbox, done.stderr)
+        with open(trace, encoding="utf-8") as f:
+            events = {json.loads(line)["tid"] for line in f}
+        frames = frames_of(trace)
+        saves = {s["number"]: s for s in saves_of(done.stdout)}
+        steps = [f for f in frames if f.get("frame") == "step"]
+        tids = {f["tid"] for f in frames}
+        assert len(steps) == len(saves) and tids <= events and len(tids) == 2, (sandbox, tids, events)
+        assert {tid >= 1 << 30 for tid in tids} == {sandbox == "no-thread-id"}, (sandbox, tids)
+        for f in steps:
+            assert f.get("probe_id", 0) == saves[f["fields"]["number"]]["coro"], (sandbox, f)
+
+
 def check_errors():
     trace = f"{SCRATCH.name}/none.jsonl"
     done = run("run", "--frames", "-o", trace, "--", "/bin/echo", "never", status=1)
@@ -257,6 +279,8 @@ def main():
     check_counters()
     check_running()
     check_alone()
+    if "OLD_KERNEL" in os.environ:
+        check_sandbox()
     check_errors()
 
 
