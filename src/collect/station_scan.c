@@ -3,6 +3,7 @@
 #include "collect/station_scan.h"
 
 #include <corotracer/slot.h>
+#include <corotracer/thread_id.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -202,13 +203,23 @@ static void count_garbage(struct harvest *h, struct cursor *c)
 	h->totals.garbage++;
 }
 
+/*
+ * SDKs without thread_id.h store -1 if a sandbox refuses gettid(2).  Which of these threads is the
+ * same one is not known: each station has a number of its own, so that no two coroutines seem to
+ * run in one thread.
+ */
+static uint64_t station_tid(uint64_t stored, uint32_t station)
+{
+	return stored == UINT64_MAX ? CTP_TID_OWN | station : stored;
+}
+
 /* Deliver a complete event, unless it is corrupt. */
 static void harvest_take(struct harvest *h, uint32_t i, const struct ctp_event *ev)
 {
 	struct cursor *c = &h->cursors[i];
 	struct trace_event *out = &h->event;
 
-	out->tid = ev->tid;
+	out->tid = station_tid(ev->tid, i);
 	out->addr = ev->addr;
 	out->seq = ev->seq;
 	out->ts = ev->time_ns;

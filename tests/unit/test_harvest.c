@@ -6,6 +6,7 @@
  * scan can find is made by hand.  Races with real writers are in tests/stress.
  */
 #include <corotracer/slot.h>
+#include <corotracer/thread_id.h>
 
 #include "base/monotonic.h"
 #include "check.h"
@@ -266,6 +267,22 @@ static void sets_aside_what_cannot_be_an_event(void)
 	harvest_close(&h);
 }
 
+/* Older SDKs in a sandbox that refuses gettid(2). */
+static void a_thread_without_an_id_has_the_number_of_its_station(void)
+{
+	begin();
+	region.header.allocated_count = 2;
+	ctp_slot_write(&station(0)->slots[0], 2, 1000, UINT64_MAX, 0, 0);
+	ctp_slot_write(&station(1)->slots[0], 2, 1001, UINT64_MAX, 0, 0);
+	ctp_slot_write(&station(1)->slots[1], 2, 1002, UINT64_MAX - 1, 0, 1);
+	scan();
+	CHECK_EQ(nr_got, 2);
+	CHECK_EQ(got[0].tid, CTP_TID_OWN);
+	CHECK_EQ(got[1].tid, CTP_TID_OWN | 1);
+	CHECK_EQ(h.totals.garbage, 1);
+	harvest_close(&h);
+}
+
 static void understands_seed_000(void)
 {
 	uint64_t k;
@@ -467,6 +484,7 @@ int main(void)
 	RUN(does_not_believe_a_lone_seq);
 	RUN(waits_for_the_first_event_to_tell_whose_it_is);
 	RUN(sets_aside_what_cannot_be_an_event);
+	RUN(a_thread_without_an_id_has_the_number_of_its_station);
 	RUN(understands_seed_000);
 	RUN(tells_seed_000_however_late_it_comes);
 	RUN(tells_seed_002_however_late_it_comes);
