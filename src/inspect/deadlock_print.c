@@ -40,6 +40,21 @@ static void print_ring_member(struct inspection *in, struct printer *p,
 	print_object_end(p);
 }
 
+/* "rings_doubt" in JSON. */
+static void print_rings_cut(const struct deadlocks *d, struct printer *p)
+{
+	char text[160];
+
+	if (!d->nr_cut)
+		return;
+	snprintf(text, sizeof(text),
+		 "%zu waits have more than %u possible holders: suspected rings through the "
+		 "others are not found",
+		 d->nr_cut, DEADLOCK_EDGES);
+	print_text(p, "\n%s\n", text);
+	print_string(p, "rings_doubt", text);
+}
+
 void deadlocks_print(struct inspection *in, struct printer *p)
 {
 	const struct deadlocks *d = &in->deadlocks;
@@ -64,4 +79,5 @@ void deadlocks_print(struct inspection *in, struct printer *p)
 		print_object_end(p);
 	}
 	print_list_end(p);
+	print_rings_cut(d, p);
 }

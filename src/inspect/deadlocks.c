@@ -15,7 +15,6 @@
 #define CHAIN_MAX      10000
 #define SECOND_LOOK_MS 200
 #define LOOKS_MAX      3
-#define HOLDERS_MAX    64 /* of one object that are considered */
 
 /* A coroutine that waits, and one that holds what it waits for. */
 struct wait_edge {
@@ -39,6 +38,7 @@ struct deadlock_search {
 	uint32_t *children; /* of each frame */
 	struct wait_edge *edges;
 	size_t nr_edges, room_edges;
+	size_t nr_edges_of_wait;
 };
 
 /* ---- holders --------------------------------------------------------------------------- */
@@ -180,6 +180,20 @@ static void edge_doubt(struct wait_edge *edge, enum inspect_confidence confidenc
 	edge->member.doubt = doubt;
 }
 
+/* False, and counted once for each wait: it has DEADLOCK_EDGES already. */
+static bool edge_has_room(struct deadlock_search *s)
+{
+	if (s->nr_edges_of_wait < DEADLOCK_EDGES) {
+		s->nr_edges_of_wait++;
+		return true;
+	}
+	if (s->nr_edges_of_wait == DEADLOCK_EDGES) {
+		s->nr_edges_of_wait++;
+		s->in->deadlocks.nr_cut++;
+	}
+	return false;
+}
+
 /* @edge->member.holder is set: an edge to every wait that keeps the holder from going on. */
 static int edges_add(struct deadlock_search *s, struct wait_edge edge)
 {
@@ -189,6 +203,8 @@ static int edges_add(struct deadlock_search *s, struct wait_edge edge)
 	for (; at; at = s->pairs[at - 1].next) {
 		struct wait_edge *more;
 
+		if (!edge_has_room(s))
+			return 0;
 		if (s->nr_edges == s->room_edges) {
 			size_t room = s->room_edges ? s->room_edges * 2 : 64;
 
@@ -249,6 +265,7 @@ static int edges_of_wait(struct deadlock_search *s, uint32_t number)
 		.member = { .wait = number, .guard = -1, .confidence = INSPECT_PROVEN },
 	};
 
+	s->nr_edges_of_wait = 0;
 	if (!wait_can_block(wait))
 		return 0;
 	if (!wait->is_certain)

@@ -13,6 +13,12 @@
 
 struct inspection;
 
+/*
+ * Waits of holders that one wait is followed to.  Where there are several, a ring through one of
+ * them is a suspicion only: several coroutines hold the lock, or the holder awaits several.
+ */
+#define DEADLOCK_EDGES 64u
+
 /* One coroutine of a ring.  It waits for the next one; the last one waits for the first. */
 struct deadlock_member {
 	uint32_t wait;   /* number in described.waits */
@@ -34,6 +40,7 @@ struct deadlocks {
 	size_t nr_members;
 	struct deadlock *rings;
 	size_t nr;
+	size_t nr_cut; /* waits that were followed to DEADLOCK_EDGES others, and not to all */
 };
 
 /*

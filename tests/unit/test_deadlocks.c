@@ -346,6 +346,41 @@ static void a_lock_with_several_holders_is_a_suspicion(void)
 	check_ring(&bed, 2, INSPECT_SUSPECT, "several coroutines hold the lock");
 }
 
+/* @nr_holders coroutines hold lock 1 and wait for the free lock 9; the last one for lock 0. */
+static const struct deadlocks *judge_crowd(struct bed *bed, unsigned nr_holders)
+{
+	struct described_wait *wait;
+	unsigned i;
+
+	bed_open(bed);
+	bed_guard(bed, 0, LOCK_AT(0));
+	bed_wait(bed, 0, LOCK_AT(1));
+	for (i = 1; i <= nr_holders; i++) {
+		uint64_t task = 0x5000000 + i * 64;
+
+		bed_guard(bed, 1, LOCK_AT(1))->coroutine = task;
+		wait = bed_wait(bed, 1, LOCK_AT(i == nr_holders ? 0 : 9));
+		wait->coroutine = task;
+		wait->frame = FRAME_NONE;
+	}
+	return bed_judge(bed);
+}
+
+static void a_wait_is_followed_to_a_limited_number_of_holders(void)
+{
+	struct bed bed;
+	const struct deadlocks *d = judge_crowd(&bed, DEADLOCK_EDGES);
+
+	CHECK_EQ(d->nr, 1);
+	CHECK_EQ(d->rings[0].confidence, INSPECT_SUSPECT);
+	CHECK_EQ(d->nr_cut, 0);
+	bed_close(&bed);
+	d = judge_crowd(&bed, 4 * DEADLOCK_EDGES);
+	CHECK_EQ(d->nr, 0);
+	CHECK_EQ(d->nr_cut, 1);
+	bed_close(&bed);
+}
+
 static void two_guards_of_one_coroutine_are_one_holder(void)
 {
 	struct bed bed;
@@ -602,6 +637,7 @@ int main(void)
 	RUN(an_object_of_another_await_is_a_suspicion);
 	RUN(a_ring_is_as_certain_as_its_weakest_wait);
 	RUN(a_lock_with_several_holders_is_a_suspicion);
+	RUN(a_wait_is_followed_to_a_limited_number_of_holders);
 	RUN(two_guards_of_one_coroutine_are_one_holder);
 	RUN(threads_that_ran_while_it_was_saved_are_a_doubt);
 	RUN(a_holder_waits_for_what_its_innermost_coroutine_waits_for);
