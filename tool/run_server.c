@@ -131,7 +131,13 @@ static void say_end(const struct serving *s, const struct feed *f)
 static void serving_ask_collector(struct serving *s, struct feed *f)
 {
 	uint64_t silent_ns, lost;
+	int failed = f->reader ? collector_watch_failed(&s->watch) : 0;
 
+	if (failed)
+		message_print(s->command,
+			      "warning: cannot ask the collector: %s; the page may not show that "
+			      "it is stopped, or what it lost",
+			      strerror(-failed));
 	if (f->reader && collector_watch_get(&s->watch, &silent_ns, &lost))
 		feed_set_collector(f, silent_ns, lost);
 }

@@ -2,6 +2,7 @@
 /* serve_collector.c - ask the collector of a trace how it is, once a second. */
 #include "serve_collector.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,22 +18,55 @@
 
 /* ---- which collector ---------------------------------------------------------------- */
 
+/* Memory, descriptors or threads ran out: whether there is a collector is not known. */
+static void watch_note(struct collector_watch *w, int code)
+{
+	pthread_mutex_lock(&w->lock);
+	w->failed = code;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static bool watch_is_shortage(int code)
+{
+	return code == -ENOMEM || code == -EMFILE || code == -ENFILE || code == -EAGAIN;
+}
+
+/* True if the collector @r writes @trace, a canonical path. */
+static bool watch_is_writer(struct collector_watch *w, const struct running *r, const char *trace)
+{
+	char *output;
+	bool is_writer;
+
+	if (!r->status) {
+		if (watch_is_shortage(r->err.code))
+			watch_note(w, r->err.code);
+		return false;
+	}
+	errno = 0;
+	output = realpath(running_text(r->status, "output"), NULL);
+	if (!output && watch_is_shortage(-errno))
+		watch_note(w, -errno);
+	is_writer = output && !strcmp(output, trace);
+	free(output);
+	return is_writer;
+}
+
 /* The region of the collector that writes @trace (a canonical path); freed by the caller. */
-static char *watch_find_region(const char *trace)
+static char *watch_find_region(struct collector_watch *w, const char *trace)
 {
 	struct all_running all = { 0 };
-	struct err ignored = { 0 };
+	struct err err = { 0 };
 	char *region = NULL;
 	size_t left, i;
 
-	if (running_look(&all, NULL, &left, &ignored) == 0) {
-		for (i = 0; i < all.nr && !region; i++) {
-			char *output = realpath(running_text(all.at[i].status, "output"), NULL);
-
-			if (output && !strcmp(output, trace))
-				region = strdup(all.at[i].region);
-			free(output);
-		}
+	if (running_look(&all, NULL, &left, &err) < 0)
+		watch_note(w, err.code);
+	for (i = 0; i < all.nr && !region; i++) {
+		if (!watch_is_writer(w, &all.at[i], trace))
+			continue;
+		region = strdup(all.at[i].region);
+		if (!region)
+			watch_note(w, -ENOMEM);
 	}
 	running_release(&all);
 	return region;
@@ -42,11 +76,14 @@ static char *watch_find_region(const char *trace)
 
 static void watch_ask(struct collector_watch *w, const char *region)
 {
-	struct err ignored = { 0 };
-	json_t *status = running_ask(region, "status", ANSWER_MS, &ignored);
+	struct err err = { 0 };
+	json_t *status = running_ask(region, "status", ANSWER_MS, &err);
 
-	if (!status)
+	if (!status) {
+		if (watch_is_shortage(err.code))
+			watch_note(w, err.code);
 		return;
+	}
 	pthread_mutex_lock(&w->lock);
 	w->is_known = true;
 	w->answered_ns = clock_now_ns();
@@ -75,14 +112,19 @@ static bool watch_pause(struct collector_watch *w, uint64_t ns)
 static void *watch_run(void *arg)
 {
 	struct collector_watch *w = arg;
-	char *trace = realpath(w->trace, NULL), *region = NULL;
+	char *trace = NULL, *region = NULL;
 
 	do {
+		if (!trace) {
+			trace = realpath(w->trace, NULL);
+			if (!trace)
+				watch_note(w, -errno);
+		}
 		if (trace && !region)
-			region = watch_find_region(trace);
+			region = watch_find_region(w, trace);
 		if (region)
 			watch_ask(w, region);
-	} while (trace && watch_pause(w, region ? ASK_EVERY_NS : FIND_EVERY_NS));
+	} while (watch_pause(w, region ? ASK_EVERY_NS : FIND_EVERY_NS));
 	free(region);
 	free(trace);
 	return NULL;
@@ -101,7 +143,19 @@ void collector_watch_start(struct collector_watch *w, const char *trace)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->stop_soon, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	w->runs = pthread_create(&w->thread, NULL, watch_run, w) == 0;
+	w->failed = -pthread_create(&w->thread, NULL, watch_run, w);
+	w->runs = !w->failed;
+}
+
+int collector_watch_failed(struct collector_watch *w)
+{
+	int failed;
+
+	pthread_mutex_lock(&w->lock);
+	failed = w->was_told ? 0 : w->failed;
+	w->was_told = w->was_told || failed;
+	pthread_mutex_unlock(&w->lock);
+	return failed;
 }
 
 bool collector_watch_get(struct collector_watch *w, uint64_t *silent_ns, uint64_t *lost)

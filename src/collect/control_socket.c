@@ -331,13 +331,16 @@ static int control_socket_receive(int fd, int timeout_ms, char **answer)
 	size_t used = 0, size = 0;
 	char *buf = NULL, *more;
 	ssize_t got;
+	int rc = ETIMEDOUT;
 
 	for (;;) {
 		if (used == size) {
 			size = size ? size * 2 : 4096;
 			more = size <= ANSWER_MAX ? realloc(buf, size) : NULL;
-			if (!more)
+			if (!more) {
+				rc = size <= ANSWER_MAX ? ENOMEM : EMSGSIZE;
 				break;
+			}
 			buf = more;
 		}
 		if (poll(&pfd, 1, timeout_ms) == 0)
@@ -357,7 +360,7 @@ static int control_socket_receive(int fd, int timeout_ms, char **answer)
 		}
 	}
 	free(buf);
-	return ETIMEDOUT;
+	return rc;
 }
 
 int control_ask(const char *region, const char *request, int timeout_ms, char **answer,

@@ -65,6 +65,12 @@ static int region_list_add(struct found *found, const char *path, int fd, const 
 	return 0;
 }
 
+/* A file or folder that cannot be opened is none of ours, unless there is no room to open it. */
+static int region_list_shortage(void)
+{
+	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
+}
+
 /* Add the region in directory @place/@name if the directory belongs to this user. */
 static int region_list_look_into(struct found *found, const char *place, const char *name)
 {
@@ -79,8 +85,10 @@ static int region_list_look_into(struct found *found, const char *place, const c
 		return -ENOMEM;
 	}
 	/* A directory of another user may contain anything. */
-	if (lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+	if (lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid()) {
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+		rc = fd < 0 ? region_list_shortage() : 0;
+	}
 	if (fd >= 0 && is_region(fd, &st)) {
 		rc = region_list_add(found, path, fd, &st);
 		/* The mtime of the directory is the time when the collector created its files. */
@@ -98,7 +106,7 @@ static int look_in(struct found *found, const char *place)
 {
 	DIR *d = opendir(place);
 	struct dirent *e;
-	int rc = 0;
+	int rc = d ? 0 : region_list_shortage();
 
 	while (d && rc == 0 && (e = readdir(d))) {
 		if (!strncmp(e->d_name, REGION_DIR_PREFIX, strlen(REGION_DIR_PREFIX)))
@@ -120,15 +128,16 @@ int find_regions(struct found *found, struct err *err)
 {
 	const char *places[ROOM_PLACES];
 	size_t i;
+	int rc;
 
 	memset(found, 0, sizeof(*found));
 	room_places(places);
 	for (i = 0; i < ROOM_PLACES; i++) {
-		if (!places[i])
-			continue;
-		if (look_in(found, places[i]) < 0) {
+		rc = places[i] ? look_in(found, places[i]) : 0;
+		if (rc < 0) {
 			found_release(found);
-			return err_set(err, -ENOMEM, "no memory to search for regions");
+			return err_set(err, rc, "cannot search for regions in '%s': %s", places[i],
+				       strerror(-rc));
 		}
 	}
 	if (found->nr)

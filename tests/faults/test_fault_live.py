@@ -123,5 +123,48 @@ def serve_answers_or_says_why_not(dir):
         assert got is not None or err.strip(), what
 
 
+@test
+def serve_says_that_it_cannot_ask_the_collector(dir):
+    """Without memory for the question, the page of a trace that grows looks as if there were no collector."""
+    trace, log = os.path.join(dir, "t.jsonl"), os.path.join(dir, "log")
+    collector = popen(TOOL, "run", "-q", "-o", trace, "--", TARGET, "wait")
+    equal(collector.stdout.readline(), "ready\n", "first words")
+    command, sites = Command(dir, "serve a growing trace", "serve", "-q", trace), {}
+
+    def warned():
+        with open(log, encoding="utf-8") as f:
+            return "cannot ask the collector" in f.read()
+
+    def asked():
+        """The call stacks of malloc() in the thread that asks, if it has got as far as that."""
+        with open(os.path.join(dir, "state"), "rb") as f:
+            stacks = read_stacks(f.read(STATE_SIZE))
+        names = {s: " ".join(place_of(frame) for frame in s.frames) for s in stacks if s.call == "malloc"}
+        return any("watch_ask" in n for n in names.values()) and [s for s, n in names.items() if "watch_run" in n]
+
+    def serve(condition, **settings):
+        command.fresh()
+        with open(log, "w", encoding="utf-8") as f:
+            p = popen(TOOL, *command.args, env=command.environment(settings), stderr=f)
+        equal(served(p), 200, "page")
+        what = " < ".join(place_of(frame) for frame in sites.get(settings.get("FAULT_STACK"), ()))
+        got = wait_until(condition, f"{condition.__name__} with {settings}: {what}")
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=LIMIT)
+        equal(p.returncode, 0, f"status of serve with {settings}")
+        return got
+
+    try:
+        stacks = serve(asked, FAULT_NOTE="1")
+        assert not warned(), "a warning without a fault"
+        sites.update({str(stack.id): stack.frames for stack in {s.frames[0]: s for s in stacks}.values()})
+        assert sites, "no calls were noted"
+        for number in sites if FULL else list(sites)[:2]:
+            serve(warned, FAULT_CALL="malloc", FAULT_STACK=number, FAULT_KIND="every")
+    finally:
+        collector.send_signal(signal.SIGINT)
+        collector.communicate(timeout=LIMIT)
+
+
 if __name__ == "__main__":
     main()
