@@ -134,6 +134,11 @@ static int recover_show(const struct recover_request *req, const struct recover 
 		message_print("recover", "cannot write to standard output: %s", strerror(-rc));
 		return EXIT_FAILED;
 	}
+	/* With --remove, the region must stay for another attempt. */
+	if (r->short_of_memory) {
+		message_print("recover", "memory ran out: the result is not complete");
+		return EXIT_FAILED;
+	}
 	if (r->output.code)
 		return recover_failed(&r->output);
 	return r->sidecar.code ? recover_failed(&r->sidecar) : EXIT_OK;

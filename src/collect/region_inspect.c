@@ -16,6 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/memory_shortage.h"
 #include "base/monotonic.h"
 #include "collect/lane_output.h"
 #include "collect/coroutine_table.h"
@@ -648,10 +649,15 @@ static void finish_account(struct region_reading *in)
 static int read_journal(struct region_reading *in, struct err *err)
 {
 	struct recover *r = in->r;
+	int before = memory_shortage_watch();
 
 	if (!r->image.live)
 		journal_read(&r->journal, in->path, r->image.collector_pid, r->image.nr_lanes,
 			     r->options.joined);
+	/* Without it, events that are in the trace would be taken for events that are not. */
+	memory_shortage_check(before);
+	if (memory_shortage_noted())
+		return err_set(err, -ENOMEM, "no memory to read the journal of '%s'", in->path);
 	if (!r->options.join || (r->journal.found && r->journal.has_trace))
 		return 0;
 	if (r->image.live)

@@ -36,12 +36,18 @@ static uint32_t collector_of(int fd)
 	return ext.collector_pid;
 }
 
-static bool is_region(int fd, struct stat *st)
+/* 1 or 0; a negative errno if it cannot be read. */
+static int is_region(int fd, struct stat *st)
 {
 	uint64_t magic;
+	ssize_t got;
 
-	return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
-	       io_pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == CTP_MAGIC;
+	if (fstat(fd, st) != 0 || !S_ISREG(st->st_mode) || st->st_uid != geteuid())
+		return 0;
+	got = io_pread(fd, &magic, sizeof(magic), 0);
+	if (got < 0)
+		return -errno;
+	return got == sizeof(magic) && magic == CTP_MAGIC;
 }
 
 static int region_list_add(struct found *found, const char *path, int fd, const struct stat *st)
@@ -89,7 +95,9 @@ static int region_list_look_into(struct found *found, const char *place, const c
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 		rc = fd < 0 ? region_list_shortage() : 0;
 	}
-	if (fd >= 0 && is_region(fd, &st)) {
+	if (fd >= 0)
+		rc = is_region(fd, &st);
+	if (rc > 0) {
 		rc = region_list_add(found, path, fd, &st);
 		/* The mtime of the directory is the time when the collector created its files. */
 		if (rc == 0 && lstat(dir, &st) == 0)
@@ -157,23 +165,20 @@ void found_release(struct found *found)
 
 /* ---- remove ------------------------------------------------------------------ */
 
-/* The directory of a region if its name shows that a collector created it; the caller frees it. */
-static char *own_dir(const char *path)
+/*
+ * The length of the path of a region's directory, if its name shows that a collector created it;
+ * 0: it is another one.
+ */
+static int own_dir(const char *path)
 {
-	char *dir = strdup(path), *slash = dir ? strrchr(dir, '/') : NULL, *name;
+	const char *slash = strrchr(path, '/'), *name = slash;
 
-	if (!slash || strcmp(slash + 1, REGION_FILE) != 0) {
-		free(dir);
-		return NULL;
-	}
-	*slash = '\0';
-	name = strrchr(dir, '/');
-	name = name ? name + 1 : dir;
-	if (strncmp(name, REGION_DIR_PREFIX, strlen(REGION_DIR_PREFIX)) != 0) {
-		free(dir);
-		return NULL;
-	}
-	return dir;
+	if (!slash || strcmp(slash + 1, REGION_FILE) != 0)
+		return 0;
+	while (name > path && name[-1] != '/')
+		name--;
+	return strncmp(name, REGION_DIR_PREFIX, strlen(REGION_DIR_PREFIX)) ? 0
+									   : (int)(slash - path);
 }
 
 static int refuse_live(const char *path, struct err *err)
@@ -183,31 +188,63 @@ static int refuse_live(const char *path, struct err *err)
 	return err->code;
 }
 
-int region_remove(const char *path, struct err *err)
+/* All names are made first: without the region itself, what is left of it is not found again. */
+struct region_names {
+	char *control, *journal, *dir, *wake;
+};
+
+static int region_names_make(struct region_names *n, const char *path, struct err *err)
 {
-	char *dir = own_dir(path), *control = control_path(path), *wake = NULL;
-	char *journal = journal_path(path);
+	int size = own_dir(path);
+
+	*n = (struct region_names){ .control = control_path(path), .journal = journal_path(path) };
+	if (size && asprintf(&n->dir, "%.*s", size, path) < 0)
+		n->dir = NULL;
+	if (size && asprintf(&n->wake, "%.*s/" REGION_SOCKET, size, path) < 0)
+		n->wake = NULL;
+	if (n->control && n->journal && (!size || (n->dir && n->wake)))
+		return 0;
+	return err_set(err, -ENOMEM, "no memory to remove '%s'", path);
+}
+
+static void region_names_release(struct region_names *n)
+{
+	free(n->control);
+	free(n->journal);
+	free(n->dir);
+	free(n->wake);
+}
+
+static int region_unlink_dead(const char *path, struct err *err)
+{
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc = 0;
 
 	if (fd < 0)
-		rc = err_errno(err, "cannot open the region '%s'", path);
-	else if (region_is_live(fd))
+		return err_errno(err, "cannot open the region '%s'", path);
+	if (region_is_live(fd))
 		rc = refuse_live(path, err);
 	else if (unlink(path) < 0)
 		rc = err_errno(err, "cannot remove '%s'", path);
-	if (fd >= 0)
-		close(fd);
-	if (rc == 0 && control)
-		unlink(control);
-	if (rc == 0 && journal)
-		unlink(journal);
-	if (rc == 0 && dir && asprintf(&wake, "%s/" REGION_SOCKET, dir) >= 0)
-		unlink(wake);
-	if (rc == 0 && dir && rmdir(dir) < 0)
-		rc = err_errno(err, "cannot remove '%s'", dir);
-	free(wake);
-	free(control);
-	free(journal);
-	free(dir);
+	close(fd);
+	return rc;
+}
+
+int region_remove(const char *path, struct err *err)
+{
+	struct region_names names;
+	int rc = region_names_make(&names, path, err);
+
+	if (!rc)
+		rc = region_unlink_dead(path, err);
+	if (!rc) {
+		unlink(names.control);
+		unlink(names.journal);
+	}
+	if (!rc && names.dir) {
+		unlink(names.wake);
+		if (rmdir(names.dir) < 0)
+			rc = err_errno(err, "cannot remove '%s'", names.dir);
+	}
+	region_names_release(&names);
 	return rc;
 }
