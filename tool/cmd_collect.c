@@ -13,8 +13,9 @@ static const struct opt opts[] = { SESSION_OPTS, { .name = NULL } };
 /* The `ready` callback has no context argument; there is only one session. */
 static bool trace_has_stdout;
 
-/* Print one line for a shell to evaluate, or for the user to paste. */
-static void print_environment(const char *shm, const char *sock, uint32_t nr_stations)
+/* Print one line for a shell to evaluate, or for the user to paste.  Without it none connects. */
+static int print_environment(const char *shm, const char *sock, uint32_t nr_stations,
+			     struct err *err)
 {
 	FILE *to = trace_has_stdout ? stderr : stdout;
 
@@ -23,10 +24,12 @@ static void print_environment(const char *shm, const char *sock, uint32_t nr_sta
 	fputs(" " CTP_ENV_SOCK "=", to);
 	text_put_word(to, sock);
 	fprintf(to, " " CTP_ENV_STATIONS "=%u\n", nr_stations);
-	fflush(to);
+	if (fflush(to) != 0 || ferror(to))
+		return err_errno(err, "cannot print the environment for programs");
 	if (isatty(STDERR_FILENO))
 		message_print("collect",
 			      "collecting; run that line where the program starts; Ctrl-C ends");
+	return 0;
 }
 
 static int run_collect(int argc, char **argv)

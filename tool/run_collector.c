@@ -132,17 +132,19 @@ static struct serving *waiting;
 static struct shipping *waiting_shipper;
 static struct run_metrics *waiting_metrics;
 
-static void trace_is_there(const char *shm, const char *sock, uint32_t nr_stations)
+static int trace_is_there(const char *shm, const char *sock, uint32_t nr_stations, struct err *err)
 {
 	(void)shm;
 	(void)sock;
 	(void)nr_stations;
+	(void)err;
 	if (waiting)
 		serving_go(waiting);
 	if (waiting_metrics)
 		run_metrics_go(waiting_metrics);
 	if (waiting_shipper && !waiting_shipper->is_flight)
 		shipping_go(waiting_shipper, waiting_shipper->trace);
+	return 0;
 }
 
 static void snapshot_is_there(const char *path)

@@ -31,11 +31,13 @@ static void target_tell(char what, const void *text, size_t size)
 		(void)!io_write(told_fd, text, size);
 }
 
-static void tell_region(const char *shm, const char *sock, uint32_t nr_stations)
+static int tell_region(const char *shm, const char *sock, uint32_t nr_stations, struct err *err)
 {
 	(void)sock;
 	(void)nr_stations;
+	(void)err;
 	target_tell('R', shm, strlen(shm) + 1);
+	return 0;
 }
 
 static int open_log(const char *log, struct err *err)

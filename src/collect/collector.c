@@ -526,8 +526,9 @@ static int collector_begin(struct collector *c, struct err *err)
 	timebase_open(&c->timebase, ctp_header_ext(c->region.header));
 	signals_keep(&c->signals, config->flight_size ? SIGUSR2 : 0);
 	collector_open_beside(c);
-	if (config->ready)
-		config->ready(c->region.shm, c->region.sock, c->region.nr_stations);
+	if (config->ready &&
+	    config->ready(c->region.shm, c->region.sock, c->region.nr_stations, err) < 0)
+		return err->code;
 	if (config->argv && config->cpu && switch_recorder_open_child(&c->switches, err) < 0)
 		return err->code;
 	if (config->argv)

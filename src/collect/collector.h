@@ -41,8 +41,11 @@ struct collector_config {
 	struct lanes_config lanes;
 	uint64_t flight_size; /* size of the flight recorder, written on request; 0: none */
 	const char *tool;     /* name and version for the sidecar: "corotracer 1.2.3" */
-	/* Called when region and socket exist, before the program is started. */
-	void (*ready)(const char *shm, const char *sock, uint32_t nr_stations);
+	/*
+	 * Called when region and socket exist, before the program is started.  A negative errno
+	 * with a message ends the run.
+	 */
+	int (*ready)(const char *shm, const char *sock, uint32_t nr_stations, struct err *err);
 	/* The trace uses standard output; the program's output goes to standard error. */
 	void (*stdout_moved)(void);
 	/* The running program has attached, or (@is_idle) has had no event yet. */
