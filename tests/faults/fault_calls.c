@@ -48,6 +48,10 @@ enum fault_call {
 	CALL_THREAD,
 	CALL_FLUSH,
 	CALL_ROOM,
+	CALL_SOCKET,
+	CALL_CONNECT,
+	CALL_SEND,
+	CALL_RECV,
 	NR_CALLS
 };
 
@@ -55,13 +59,23 @@ static const struct {
 	const char *name;
 	int error;
 } fault_names[NR_CALLS] = {
-	[CALL_WRITE] = { "write", ENOSPC },   [CALL_PWRITE] = { "pwrite", EIO },
-	[CALL_READ] = { "read", EIO },        [CALL_MMAP] = { "mmap", ENOMEM },
-	[CALL_FSYNC] = { "fsync", EIO },      [CALL_RENAME] = { "rename", EACCES },
-	[CALL_OPEN] = { "open", EMFILE },     [CALL_ACCEPT] = { "accept", EMFILE },
-	[CALL_MALLOC] = { "malloc", ENOMEM }, [CALL_FORK] = { "fork", EAGAIN },
-	[CALL_THREAD] = { "thread", EAGAIN }, [CALL_FLUSH] = { "flush", ENOSPC },
+	[CALL_WRITE] = { "write", ENOSPC },
+	[CALL_PWRITE] = { "pwrite", EIO },
+	[CALL_READ] = { "read", EIO },
+	[CALL_MMAP] = { "mmap", ENOMEM },
+	[CALL_FSYNC] = { "fsync", EIO },
+	[CALL_RENAME] = { "rename", EACCES },
+	[CALL_OPEN] = { "open", EMFILE },
+	[CALL_ACCEPT] = { "accept", EMFILE },
+	[CALL_MALLOC] = { "malloc", ENOMEM },
+	[CALL_FORK] = { "fork", EAGAIN },
+	[CALL_THREAD] = { "thread", EAGAIN },
+	[CALL_FLUSH] = { "flush", ENOSPC },
 	[CALL_ROOM] = { "room", ENOSPC },
+	[CALL_SOCKET] = { "socket", EMFILE },
+	[CALL_CONNECT] = { "connect", ECONNREFUSED },
+	[CALL_SEND] = { "send", ECONNRESET },
+	[CALL_RECV] = { "recv", ECONNRESET },
 };
 
 struct fault_state {
@@ -235,7 +249,11 @@ ssize_t pwrite64(int fd, const void *data, size_t n, off_t at)
 
 ssize_t read(int fd, void *data, size_t n)
 {
-	return fault_cuts(CALL_READ, &n) ? -1 : syscall(SYS_read, fd, data, n);
+	size_t all = n;
+	ssize_t got = fault_cuts(CALL_READ, &n) ? -1 : syscall(SYS_read, fd, data, n);
+
+	/* Descriptors of signals, timers and events are read as a whole: never short. */
+	return got < 0 && errno == EINVAL && n < all ? syscall(SYS_read, fd, data, all) : got;
 }
 
 ssize_t pread(int fd, void *data, size_t n, off_t at)
@@ -389,6 +407,51 @@ int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 int accept(int fd, struct sockaddr *address, socklen_t *size)
 {
 	return accept4(fd, address, size, 0);
+}
+
+/* ---- network ----------------------------------------------------------------------- */
+
+int socket(int domain, int type, int protocol)
+{
+	return fault_strikes(CALL_SOCKET) ? -1 : (int)syscall(SYS_socket, domain, type, protocol);
+}
+
+int connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+	return fault_strikes(CALL_CONNECT) ? -1 : (int)syscall(SYS_connect, fd, address, size);
+}
+
+ssize_t sendto(int fd, const void *data, size_t n, int flags, const struct sockaddr *address,
+	       socklen_t size)
+{
+	return fault_cuts(CALL_SEND, &n) ? -1
+					 : syscall(SYS_sendto, fd, data, n, flags, address, size);
+}
+
+ssize_t send(int fd, const void *data, size_t n, int flags)
+{
+	return sendto(fd, data, n, flags, NULL, 0);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	return fault_strikes(CALL_SEND) ? -1 : syscall(SYS_sendmsg, fd, message, flags);
+}
+
+ssize_t recvfrom(int fd, void *data, size_t n, int flags, struct sockaddr *address, socklen_t *size)
+{
+	return fault_cuts(CALL_RECV, &n) ? -1
+					 : syscall(SYS_recvfrom, fd, data, n, flags, address, size);
+}
+
+ssize_t recv(int fd, void *data, size_t n, int flags)
+{
+	return recvfrom(fd, data, n, flags, NULL, NULL);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	return fault_strikes(CALL_RECV) ? -1 : syscall(SYS_recvmsg, fd, message, flags);
 }
 
 /* ---- memory ------------------------------------------------------------------------ */

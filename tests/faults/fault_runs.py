@@ -3,7 +3,8 @@
 
 Which calls fail does not depend on their number, which differs from machine to machine: a run
 without faults notes the call stacks of all calls (fault_stacks.h), and
-  - usually, each call site with its caller (DEPTH functions) fails once over all commands of a test;
+  - usually, each call site with its caller (DEPTH functions) fails once over all commands of a test,
+    or a sample of them where a run takes long;
   - with COROTRACER_FULL=1, each call stack of each command fails at its first and at its last call,
     and once together with all calls of this kind after it;
   - with FAULT_EVERY=1, each call fails, by its number.
@@ -26,14 +27,15 @@ from harness import *
 LIBRARY = os.environ.get("FAULT_CALLS", "build/tests/faults/fault_calls.so")
 FULL = os.environ.get("COROTRACER_FULL") == "1"
 EVERY = os.environ.get("FAULT_EVERY") == "1"
-# In the order of enum fault_call.
 CALLS = ("write", "pwrite", "read", "mmap", "fsync", "rename", "open", "accept", "malloc", "fork", "thread", "flush", "room")
+NET_CALLS = ("socket", "connect", "send", "recv")
+ALL_CALLS = CALLS + NET_CALLS  # in the order of enum fault_call
 LIMIT = 120
 DEPTH = 2
 SITES_DONE = set()
 # struct fault_state: counters of the calls, two more counters, call stacks.
 NR_STACKS, STACK = 4096, struct.Struct("2Q2I24Q")
-HEAD_SIZE = 8 * (len(CALLS) + 2)
+HEAD_SIZE = 8 * (len(ALL_CALLS) + 2)
 STATE_SIZE = HEAD_SIZE + NR_STACKS * STACK.size
 
 
@@ -68,7 +70,7 @@ def read_stacks(state):
     for i in range(NR_STACKS):
         number, count, call, nr, *frames = STACK.unpack_from(state, HEAD_SIZE + i * STACK.size)
         if number:
-            found.append(Stack(number, count, CALLS[call], tuple(frames[:nr])))
+            found.append(Stack(number, count, ALL_CALLS[call], tuple(frames[:nr])))
     assert len(found) < NR_STACKS, "more call stacks than the table holds"
     return sorted(found, key=lambda stack: (stack.call, stack.frames))
 
@@ -82,8 +84,8 @@ def faults_of_stack(stack):
     return [first, *last, dict(first, FAULT_KIND="from")]
 
 
-def chosen_faults(result, calls):
-    """The faults to try after a run that noted its call stacks."""
+def chosen_faults(result, calls, sample):
+    """The faults to try after a run that noted its call stacks; @sample: at most so many, spread over all, unless FULL."""
     if EVERY:
         return [{"FAULT_CALL": call, "FAULT_NTH": str(nth)} for call in calls for nth in range(1, result.counts[call] + 1)]
     chosen = []
@@ -92,13 +94,15 @@ def chosen_faults(result, calls):
         if stack.call in calls and (FULL or site not in SITES_DONE):
             SITES_DONE.add(site)
             chosen += faults_of_stack(stack)
-    return chosen
+    if FULL or not sample or len(chosen) <= sample:
+        return chosen
+    return [chosen[i * len(chosen) // sample] for i in range(sample)]
 
 
 class Result:
     def __init__(self, status, out, err, files, state):
-        counts = struct.unpack_from(f"{len(CALLS) + 1}Q", state)
-        self.status, self.out, self.err, self.files, self.counts, self.injected = status, out, err, files, dict(zip(CALLS, counts)), counts[-1]
+        counts = struct.unpack_from(f"{len(ALL_CALLS) + 1}Q", state)
+        self.status, self.out, self.err, self.files, self.counts, self.injected = status, out, err, files, dict(zip(ALL_CALLS, counts)), counts[-1]
         self.stacks, self.seen = (), None
 
 
@@ -121,10 +125,11 @@ def contents(folder):
 class Command:
     """A command of the tool that runs to its end, with its output files in the current folder."""
 
-    def __init__(self, dir, name, *args, same=None, statuses=(0,), exe="corotracer", env=None, given=None):
+    def __init__(self, dir, name, *args, same=None, statuses=(0,), exe="corotracer", env=None, given=None, calls=CALLS, sample=0):
         self.dir, self.name, self.args = dir, name, [str(a) for a in args]
         self.same = same or (lambda result: (result.out, result.files))
         self.statuses, self.exe, self.env, self.given = statuses, exe, env or {}, given
+        self.calls, self.sample = calls, sample
         self.nr_met, self.frames = 0, {}
 
     def fresh(self):
@@ -141,12 +146,19 @@ class Command:
         env.update(self.env)
         return env
 
+    def start(self, settings):
+        return subprocess.Popen([TOOL, *self.args], cwd=os.path.join(self.dir, "out"), env=self.environment(settings), stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, stdin=subprocess.PIPE if self.given is not None else subprocess.DEVNULL)
+
+    def outputs(self, p):
+        """Let a started command run to its end."""
+        return p.communicate(self.given, timeout=LIMIT)
+
     def run(self, **settings):
         self.fresh()
-        p = subprocess.Popen([TOOL, *self.args], cwd=os.path.join(self.dir, "out"), env=self.environment(settings), stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, stdin=subprocess.PIPE if self.given is not None else subprocess.DEVNULL)
+        p = self.start(settings)
         try:
-            out, err = p.communicate(self.given, timeout=LIMIT)
+            out, err = self.outputs(p)
         except subprocess.TimeoutExpired:
             p.kill()
             out, err = p.communicate()
@@ -187,7 +199,12 @@ class Command:
             return f"files that differ: {names}; stdout differs: {one[0] != two[0]}"
         return f"{one!r} instead of {two!r}"[:1500]
 
-    def explore(self, calls=CALLS):
+    def pass_over(self):
+        """Another test covers this command: its call sites do not count as new."""
+        for stack in () if FULL else self.run(FAULT_NOTE="1").stacks:
+            SITES_DONE.add((stack.call, stack.frames[:DEPTH]))
+
+    def explore(self, calls=None):
         """Every fault of a sample; returns the list of what is wrong."""
         wanted = self.run()
         assert wanted.status in self.statuses, f"{self.name}: status {wanted.status} without faults: {wanted.err}"
@@ -195,7 +212,7 @@ class Command:
         if again.seen != wanted.seen:
             raise AssertionError(f"{self.name}: two runs without faults differ: {self.difference(again, wanted)}")
         wrong, self.nr_met = [], 0
-        faults = chosen_faults(again, calls)
+        faults = chosen_faults(again, calls or self.calls, self.sample)
         self.frames = {str(stack.id): stack.frames for stack in again.stacks}
         for settings in faults:
             wrong += self.one_fault(wanted, **settings)
@@ -208,8 +225,9 @@ class Command:
     def explore_harmless(self, wanted):
         """Short and interrupted calls change nothing."""
         wrong = []
-        for how, call in (("short", "write"), ("short", "pwrite"), ("short", "read"), ("interrupt", "read"), ("interrupt", "write"), ("interrupt", "accept")):
-            if wanted.counts[call] and (FULL or how == "short" or call == "accept"):
+        for how, call in (("short", "write"), ("short", "pwrite"), ("short", "read"), ("interrupt", "read"), ("interrupt", "write"), ("interrupt", "accept"),
+                          ("short", "recv"), ("short", "send")):
+            if call in CALLS + self.calls and wanted.counts[call] and (FULL or how == "short" or call == "accept"):
                 wrong += self.one_fault(wanted, is_harmless=True, FAULT_CALL=call, FAULT_NTH="3" if how == "interrupt" else "1", FAULT_KIND="every", FAULT_HOW=how)
         return wrong
 
