@@ -16,6 +16,7 @@
 #define SIZE_HEAD  8u  /* of a chunk, in front of the block */
 #define SIZE_LEAST 24u /* of a block */
 #define BATCH      1024u
+#define RECENT     1024u /* a power of two */
 #define NO_LINE    UINT64_MAX
 
 /* A block at a new address. */
@@ -38,6 +39,7 @@ struct rerun {
 	struct moved *blocks;
 	uint32_t nr_blocks, blocks_size, free_block; /* 1 + index */
 	struct u64map by_start;                      /* old start of a moved block to 1 + index */
+	uint32_t near[RECENT];                       /* the same without a search: a guess */
 	struct u64map free_rooms;                    /* room_of() to 1 + index of a freed range */
 	struct moved *rooms;
 	uint32_t nr_rooms, rooms_size, free_room;
@@ -267,6 +269,7 @@ static int rerun_remove(struct rerun *r, uint64_t start)
 	m = &r->blocks[index - 1];
 	if (rerun_give_back(r, m) < 0)
 		return -ENOMEM;
+	m->start = m->end = UINT64_MAX; /* it is not found as a recent one */
 	m->next_free = r->free_block;
 	r->free_block = (uint32_t)index;
 	return 0;
@@ -284,8 +287,14 @@ static uint64_t element_bytes(const struct shape *s, uint64_t stride)
 	return behind ? rerun_round_up(s->bytes + behind, s->align) : s->bytes;
 }
 
-static const struct moved *moved_block(struct rerun *r, const struct shape *s,
-				       const struct address_owner *place)
+/* Where the number of a block that was found is kept. */
+static uint32_t *rerun_near(struct rerun *r, uint64_t start)
+{
+	return &r->near[start * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (RECENT - 1)];
+}
+
+static const struct moved *rerun_find_block(struct rerun *r, const struct shape *s,
+					    const struct address_owner *place)
 {
 	uint64_t count = place->stride ? (place->end - place->start) / place->stride : 1, index;
 	struct moved *m, found = { .start = place->start, .end = place->end };
@@ -294,8 +303,10 @@ static const struct moved *moved_block(struct rerun *r, const struct shape *s,
 
 	if (u64map_get(&r->by_start, place->start, &index)) {
 		m = &r->blocks[index - 1];
-		if (m->end == place->end)
+		if (m->end == place->end) {
+			*rerun_near(r, place->start) = (uint32_t)index;
 			return m;
+		}
 		if (rerun_remove(r, place->start) < 0)
 			return NULL;
 	}
@@ -318,7 +329,19 @@ static const struct moved *moved_block(struct rerun *r, const struct shape *s,
 	if (!m || u64map_put(&r->by_start, place->start, number) < 0)
 		return NULL;
 	*m = found;
+	*rerun_near(r, place->start) = number;
 	return m;
+}
+
+static const struct moved *moved_block(struct rerun *r, const struct shape *s,
+				       const struct address_owner *place)
+{
+	uint32_t near = *rerun_near(r, place->start);
+
+	if (near && r->blocks[near - 1].start == place->start &&
+	    r->blocks[near - 1].end == place->end)
+		return &r->blocks[near - 1];
+	return rerun_find_block(r, s, place);
 }
 
 /* ---- accesses ------------------------------------------------------------ */

@@ -10,7 +10,7 @@
 #include "base/strtab.h"
 #include "memory/format/annotation_map.h"
 
-#define CACHE_SIZE 1024u /* a power of two */
+#define CACHE_SIZE 4096u /* a power of two */
 
 /* Consecutive elements of one type. */
 struct span {
@@ -20,6 +20,8 @@ struct span {
 	bool annotated, has_inner;
 	enum typed_source typed;
 	const struct type_variable *variable;
+	/* Addresses for which the code finds the same, each at its place; end 0: not known. */
+	uint64_t steady_start, steady_end;
 };
 
 /* A type name that annotations use. */
@@ -32,6 +34,7 @@ struct named {
 struct owner_cache {
 	uint64_t pc, generation;
 	uint64_t blocks; /* of a span in a block: `changes` of the blocks */
+	uint64_t offset; /* of a steady span: of the address in it */
 	struct span span;
 };
 
@@ -484,6 +487,11 @@ static int span_of_typed(struct mem_places *p, uint64_t address, uint64_t pc,
 
 	typed_memory_find(p->typed, address, pc, block,
 			  block ? heap_blocks_site(&p->blocks, block->site) : NULL, &found);
+	*s = (struct span){ 0 };
+	if (found.is_steady) {
+		s->steady_start = block->start;
+		s->steady_end = block->end;
+	}
 	if (found.source == TYPED_NOT)
 		return 0;
 	is_record = type_is_record(types_get(p->types, found.type));
@@ -497,7 +505,9 @@ static int span_of_typed(struct mem_places *p, uint64_t address, uint64_t pc,
 			    .type = found.type,
 			    .owner = (uint32_t)owner,
 			    .has_inner = inner,
-			    .typed = found.source };
+			    .typed = found.source,
+			    .steady_start = s->steady_start,
+			    .steady_end = s->steady_end };
 	return 1;
 }
 
@@ -564,6 +574,7 @@ static int span_of_block(struct mem_places *p, uint64_t address, uint64_t pc, st
 	int64_t owner;
 	int typed;
 
+	*s = (struct span){ 0 };
 	if (!heap_blocks_find(&p->blocks, address, pc, &block))
 		return 0;
 	typed = span_of_typed(p, address, pc, &block, s);
@@ -572,7 +583,9 @@ static int span_of_block(struct mem_places *p, uint64_t address, uint64_t pc, st
 	owner = owner_of_site(p, block.site);
 	if (owner < 0)
 		return -ENOMEM;
-	*s = (struct span){ .start = block.start, .end = block.end, .owner = (uint32_t)owner };
+	s->start = block.start;
+	s->end = block.end;
+	s->owner = (uint32_t)owner;
 	return 1;
 }
 
@@ -581,6 +594,7 @@ static int mem_places_find_span(struct mem_places *p, uint64_t address, uint64_t
 	const struct annotation *region = regions_find(&p->regions, address);
 	const struct type_variable *v;
 	enum types_memory memory;
+	struct span block;
 	int found;
 
 	if (region && region->elem_size)
@@ -588,6 +602,7 @@ static int mem_places_find_span(struct mem_places *p, uint64_t address, uint64_t
 	found = span_of_block(p, address, pc, s); /* no variable is in a block */
 	if (found)
 		return found < 0 ? found : 0;
+	block = *s;
 	v = types_variable_at(p->types, address);
 	if (v && v->size && v->name)
 		return span_of_variable(p, v, s);
@@ -597,7 +612,10 @@ static int mem_places_find_span(struct mem_places *p, uint64_t address, uint64_t
 		found = span_of_typed(p, address, pc, NULL, s);
 	if (found)
 		return found < 0 ? found : 0;
-	return span_of_rest(p, address, s);
+	found = span_of_rest(p, address, s);
+	s->steady_start = block.steady_start;
+	s->steady_end = block.steady_end;
+	return found;
 }
 
 /*
@@ -612,44 +630,96 @@ static bool mem_places_is_kept(const struct mem_places *p, const struct span *s)
 static bool mem_places_is_cached(const struct mem_places *p, const struct owner_cache *c,
 				 uint64_t address, uint64_t pc)
 {
-	return c->generation == p->generation && c->pc == pc && address >= c->span.start &&
-	       address < c->span.end && (!c->span.typed || c->blocks == p->changes);
+	return c->generation == p->generation && c->pc == pc && !c->span.steady_end &&
+	       address >= c->span.start && address < c->span.end &&
+	       (!c->span.typed || c->blocks == p->changes);
+}
+
+static struct owner_cache *mem_places_cache(const struct mem_places *p, uint64_t pc)
+{
+	return &p->cache[(pc ^ pc >> 12) & (CACHE_SIZE - 1)];
+}
+
+/* Find @address, which is not in the cache, and keep what is found if it is for more addresses. */
+static int mem_places_look(struct mem_places *p, uint64_t address, uint64_t pc, struct span *s)
+{
+	bool is_steady;
+
+	if (mem_places_find_span(p, address, pc, s) < 0)
+		return -ENOMEM;
+	is_steady = s->steady_end && mem_places_is_plain(p);
+	if (is_steady || mem_places_is_kept(p, s))
+		*mem_places_cache(p, pc) = (struct owner_cache){ pc, p->generation, p->changes,
+								 is_steady ? address - s->start : 0,
+								 *s };
+	return 0;
+}
+
+/* The part of the span at @address, and the element there. */
+static int mem_places_finish(struct mem_places *p, struct span *s, uint64_t address,
+			     struct address_owner *out)
+{
+	if (s->has_inner && mem_places_descend(p, s, address) < 0)
+		return -ENOMEM;
+	*out = (struct address_owner){ .owner = s->owner,
+				       .start = s->start,
+				       .end = s->end,
+				       .stride = s->stride,
+				       .annotated = s->annotated,
+				       .typed = s->typed,
+				       .variable = s->variable };
+	if (s->stride) {
+		out->index = (address - s->start) / s->stride;
+		out->offset = (address - s->start) % s->stride;
+	}
+	return 0;
 }
 
 int mem_places_find_rest(struct mem_places *p, uint64_t address, uint64_t pc,
 			 struct address_owner *out)
 {
-	struct owner_cache *c = &p->cache[(pc ^ pc >> 10) & (CACHE_SIZE - 1)];
+	const struct owner_cache *c = mem_places_cache(p, pc);
 	struct span s;
 
-	if (mem_places_is_cached(p, c, address, pc)) {
+	if (mem_places_is_cached(p, c, address, pc))
 		s = c->span;
-	} else {
-		if (mem_places_find_span(p, address, pc, &s) < 0)
-			return -ENOMEM;
-		if (mem_places_is_kept(p, &s))
-			*c = (struct owner_cache){ pc, p->generation, p->changes, s };
-	}
-	if (s.has_inner && mem_places_descend(p, &s, address) < 0)
+	else if (mem_places_look(p, address, pc, &s) < 0)
 		return -ENOMEM;
-	*out = (struct address_owner){ .owner = s.owner,
-				       .start = s.start,
-				       .end = s.end,
-				       .stride = s.stride,
-				       .annotated = s.annotated,
-				       .typed = s.typed,
-				       .variable = s.variable };
-	if (s.stride) {
-		out->index = (address - s.start) / s.stride;
-		out->offset = (address - s.start) % s.stride;
-	}
-	return 0;
+	return mem_places_finish(p, &s, address, out);
+}
+
+/* A span that the same code has found in the same block, at another address. */
+static struct span mem_places_steady(struct mem_places *p, const struct owner_cache *c,
+				     uint64_t address)
+{
+	struct span s = c->span;
+	struct typed_place place;
+
+	if (!s.typed) /* all of the block */
+		return s;
+	s.end = address - c->offset + (s.end - s.start);
+	s.start = address - c->offset;
+	place = (struct typed_place){ .source = s.typed,
+				      .type = s.type,
+				      .start = s.start,
+				      .end = s.end,
+				      .stride = s.stride };
+	typed_memory_found(p->typed, address, c->pc, &place);
+	return s;
 }
 
 int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct address_owner *out)
 {
+	const struct owner_cache *c = mem_places_cache(p, pc);
+	struct span s;
+
 	typed_memory_begin(p->typed);
-	return mem_places_find_rest(p, address, pc, out);
+	if (c->pc != pc || !c->span.steady_end || c->generation != p->generation ||
+	    c->blocks != p->changes || address < c->span.steady_start ||
+	    address >= c->span.steady_end)
+		return mem_places_find_rest(p, address, pc, out);
+	s = mem_places_steady(p, c, address);
+	return mem_places_finish(p, &s, address, out);
 }
 
 bool mem_places_has_vote(const struct mem_places *p, const struct heap_block *block)

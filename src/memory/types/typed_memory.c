@@ -53,7 +53,16 @@ static bool typed_is_continued(const struct typed_memory *m, uint64_t address, u
 	       address < m->last.end;
 }
 
-static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc,
+void typed_memory_found(struct typed_memory *m, uint64_t address, uint64_t pc,
+			const struct typed_place *place)
+{
+	m->last_pc = pc;
+	m->last_address = address;
+	m->last = *place;
+}
+
+/* @start: of the block; 0: not known, or another part of it has a type. */
+static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc, uint64_t start,
 			  struct typed_place *out)
 {
 	struct access_type *found;
@@ -64,6 +73,7 @@ static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc,
 		return;
 	}
 	found = access_types_find(m->accesses, pc, false);
+	out->is_steady = start && (!found || found->offset <= start);
 	if (!access_tells_field(m->types, found, 1) || !found->is_record)
 		return;
 	type = types_get(m->types, found->type);
@@ -74,10 +84,9 @@ static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc,
 				     .type = found->type,
 				     .start = address - found->offset,
 				     .end = address - found->offset + type->size,
-				     .stride = type->size };
-	m->last_pc = pc;
-	m->last_address = address;
-	m->last = *out;
+				     .stride = type->size,
+				     .is_steady = out->is_steady };
+	typed_memory_found(m, address, pc, out);
 }
 
 void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
@@ -96,7 +105,8 @@ void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
 					     .end = block->end,
 					     .stride = group->stride };
 	else
-		typed_by_code(m, address, pc, out);
+		typed_by_code(m, address, pc, block && !(group && group->type) ? block->start : 0,
+			      out);
 }
 
 void typed_memory_begin(struct typed_memory *m)

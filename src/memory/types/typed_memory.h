@@ -20,6 +20,7 @@ struct typed_place {
 	uint32_t type;
 	uint64_t start, end;
 	uint64_t stride; /* from element to element */
+	bool is_steady;  /* all accesses of the code to the block are the same, each at its place */
 };
 
 struct typed_memory;
@@ -39,6 +40,10 @@ void typed_memory_decide(struct typed_memory *m);
 void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
 		       const struct heap_block *block, struct heap_site *site,
 		       struct typed_place *out);
+
+/* The same was found by code for an earlier access of @pc: @place is that of @address. */
+void typed_memory_found(struct typed_memory *m, uint64_t address, uint64_t pc,
+			const struct typed_place *place);
 
 /* An access begins: only its own parts belong to the object of its first part. */
 void typed_memory_begin(struct typed_memory *m);
