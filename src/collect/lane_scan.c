@@ -295,10 +295,12 @@ static void look_at_counts(struct drain *d)
 	look_at_later(d);
 }
 
-static void count_left(const struct drain *d, struct drain_look *out)
+/* A lane that there was no memory to look at has at least one. */
+static void count_left(const struct drain *d, uint32_t used, struct drain_look *out)
 {
 	uint32_t i;
 
+	out->left += used > d->nr_cursors ? used - d->nr_cursors : 0;
 	for (i = 0; i < d->nr_cursors; i++) {
 		const struct drain_lane *c = &d->cursors[i];
 
@@ -394,7 +396,7 @@ void drain_look(struct drain *d, struct drain_look *out)
 	out->events = d->totals.transitions + d->totals.marks - events;
 	out->lost = d->totals.lost - lost;
 	out->cut = !d->may_take;
-	count_left(d, out);
+	count_left(d, used, out);
 }
 
 void drain_orphans(struct drain *d, uint32_t pid)
@@ -409,8 +411,10 @@ void drain_orphans(struct drain *d, uint32_t pid)
 
 void drain_finish(struct drain *d)
 {
-	uint32_t i;
+	uint32_t i, used = d->lanes->ext ? lanes_used(&d->lanes->lanes) : 0;
 
+	if (used > d->nr_cursors && !d->detached)
+		d->totals.garbage += used - d->nr_cursors; /* there was no memory to read them */
 	for (i = 0; i < d->nr_cursors; i++) {
 		struct drain_lane *c = &d->cursors[i];
 

@@ -5,6 +5,7 @@ With an argument N: N mutants of the real tree, of which LEAST_PERCENT have to b
 """
 import hashlib
 import pathlib
+import tempfile
 
 from harness import *
 

@@ -488,7 +488,7 @@ static int span_of_typed(struct mem_places *p, uint64_t address, uint64_t pc,
 	typed_memory_find(p->typed, address, pc, block,
 			  block ? heap_blocks_site(&p->blocks, block->site) : NULL, &found);
 	*s = (struct span){ 0 };
-	if (found.is_steady) {
+	if (block && found.is_steady) {
 		s->steady_start = block->start;
 		s->steady_end = block->end;
 	}

@@ -74,7 +74,7 @@ static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc,
 	}
 	found = access_types_find(m->accesses, pc, false);
 	out->is_steady = start && (!found || found->offset <= start);
-	if (!access_tells_field(m->types, found, 1) || !found->is_record)
+	if (!found || !access_tells_field(m->types, found, 1) || !found->is_record)
 		return;
 	type = types_get(m->types, found->type);
 	if (!type_is_record(type) || !type->nr_leaves || found->offset >= type->size ||
