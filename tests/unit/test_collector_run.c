@@ -780,8 +780,12 @@ static void kill_collector(const char *region, const char *output)
 {
 	struct collector_config config = config_of(output);
 	struct err err = { 0 };
+	char sock[512];
 	int status;
 
+	/* Not in a directory of its own, which nothing would remove. */
+	snprintf(sock, sizeof(sock), "%s", in_scratch("killed.sock"));
+	config.sock = sock;
 	helper = fork();
 	if (helper == 0) {
 		config.argv = command("pause", in_scratch("never"));

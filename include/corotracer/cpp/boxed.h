@@ -82,11 +82,13 @@ template <class CtpBox, class CtpPromise> struct BoxedReturn<CtpBox, CtpPromise,
 };
 
 template <class CtpPromise>
-concept AllocatesFrame = requires(std::size_t size)
+concept AllocatesBySize = requires(std::size_t size)
 {
 	CtpPromise::operator new(size);
-}
-|| requires
+};
+
+template <class CtpPromise>
+concept AllocatesFrame = AllocatesBySize<CtpPromise> || requires
 {
 	&CtpPromise::operator new;
 };
@@ -103,10 +105,7 @@ concept FreesFrame = FreesWithSize<CtpPromise> || requires(void *frame)
 	CtpPromise::operator delete(frame);
 };
 
-template <class CtpPromise, bool = AllocatesFrame<CtpPromise>> struct BoxedNew {
-};
-
-template <class CtpPromise> struct BoxedNew<CtpPromise, true> {
+template <class CtpPromise> struct BoxedNew {
 	template <class... Args>
 	requires requires(std::size_t size, Args &...args)
 	{
@@ -119,16 +118,49 @@ template <class CtpPromise> struct BoxedNew<CtpPromise, true> {
 	}
 };
 
-template <class CtpPromise, bool = FreesFrame<CtpPromise>> struct BoxedDelete {
-};
-
-template <class CtpPromise> struct BoxedDelete<CtpPromise, true> {
+template <class CtpPromise> struct BoxedDelete {
 	static void operator delete(void *ctp_frame, [[maybe_unused]] std::size_t ctp_size)
 	{
 		if constexpr (FreesWithSize<CtpPromise>)
 			CtpPromise::operator delete(ctp_frame, ctp_size);
 		else
 			CtpPromise::operator delete(ctp_frame);
+	}
+};
+
+/* Both in one class: GCC compares their scopes, and warns of a mismatch if these differ. */
+template <class CtpPromise, bool = AllocatesFrame<CtpPromise>, bool = FreesFrame<CtpPromise>>
+struct BoxedFrame {
+};
+
+template <class CtpPromise> struct BoxedFrame<CtpPromise, true, false> : BoxedNew<CtpPromise> {
+};
+
+template <class CtpPromise> struct BoxedFrame<CtpPromise, false, true> : BoxedDelete<CtpPromise> {
+};
+
+template <class CtpPromise> struct BoxedFrame<CtpPromise, true, true> {
+	/* Not by the template below: GCC would warn of an operator delete that does not match. */
+	static void *operator new(std::size_t ctp_size) noexcept(
+		noexcept(CtpPromise::operator new(ctp_size))) requires AllocatesBySize<CtpPromise>
+	{
+		return CtpPromise::operator new(ctp_size);
+	}
+
+	template <class... Args>
+	requires requires(std::size_t size, Args &...args)
+	{
+		CtpPromise::operator new(size, args...);
+	}
+	static void *operator new(std::size_t ctp_size, Args &...ctp_args) noexcept(
+		noexcept(CtpPromise::operator new(ctp_size, ctp_args...)))
+	{
+		return BoxedNew<CtpPromise>::operator new(ctp_size, ctp_args...);
+	}
+
+	static void operator delete(void *ctp_frame, std::size_t ctp_size)
+	{
+		BoxedDelete<CtpPromise>::operator delete(ctp_frame, ctp_size);
 	}
 };
 
@@ -152,8 +184,7 @@ template <class CtpPromise> struct BoxedFailure<CtpPromise, true> {
 template <class CtpPromise>
 struct Boxed : BoxOf<CtpPromise>,
 	       BoxedReturn<Boxed<CtpPromise>, CtpPromise>,
-	       BoxedNew<CtpPromise>,
-	       BoxedDelete<CtpPromise>,
+	       BoxedFrame<CtpPromise>,
 	       BoxedFailure<CtpPromise> {
 	using BoxOf<CtpPromise>::BoxOf;
 
