@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_collect.c - corotracer collect: serve a region that programs attach to by themselves. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,10 @@ static const struct opt opts[] = { SESSION_OPTS, { .name = NULL } };
 /* The `ready` callback has no context argument; there is only one session. */
 static bool trace_has_stdout;
 
-/* Print one line for a shell to evaluate, or for the user to paste.  Without it none connects. */
+/*
+ * Print one line for a shell to evaluate, or for the user to paste.  Without it none connects,
+ * unless the user who closed standard output chose the paths.
+ */
 static int print_environment(const char *shm, const char *sock, uint32_t nr_stations,
 			     struct err *err)
 {
@@ -24,7 +28,7 @@ static int print_environment(const char *shm, const char *sock, uint32_t nr_stat
 	fputs(" " CTP_ENV_SOCK "=", to);
 	text_put_word(to, sock);
 	fprintf(to, " " CTP_ENV_STATIONS "=%u\n", nr_stations);
-	if (fflush(to) != 0 || ferror(to))
+	if ((fflush(to) != 0 || ferror(to)) && errno != EBADF)
 		return err_errno(err, "cannot print the environment for programs");
 	if (isatty(STDERR_FILENO))
 		message_print("collect",
