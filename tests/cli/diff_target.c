@@ -84,9 +84,10 @@ static unsigned number_of(int argc, char **argv, int i, unsigned otherwise)
 int main(int argc, char **argv)
 {
 	static int numbers[CLIENTS];
-	struct sched *s = sched_new();
+	static struct sched *s; /* not freed: coroutines that wait at the end are left */
 	unsigned left = number_of(argc, argv, 3, 0), i;
 
+	s = sched_new();
 	io_us = number_of(argc, argv, 1, 500);
 	cpu_us = number_of(argc, argv, 2, 20);
 	extra = number_of(argc, argv, 4, 0);
