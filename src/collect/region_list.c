@@ -71,7 +71,7 @@ static int region_list_add(struct found *found, const char *path, int fd, const 
 	return 0;
 }
 
-/* A file or folder that cannot be opened is none of ours, unless there is no room to open it. */
+/* What cannot be opened belongs to another user, unless memory or descriptors are short. */
 static int region_list_shortage(void)
 {
 	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;

@@ -89,7 +89,7 @@ class Recorder:
         return request.rfile.read(int(request.headers.get("Content-Length", 0)))
 
     def lines(self, most, skipped):
-        """All requests as text, with at most so many lines of each body; without those that begin with one of @skipped."""
+        """All requests as text, with at most @most lines of each body; without those that begin with one of @skipped."""
         out = []
         for path, headers, body in self.requests:
             if skipped and body.startswith(skipped):

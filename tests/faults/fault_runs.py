@@ -85,7 +85,7 @@ def faults_of_stack(stack):
 
 
 def chosen_faults(result, calls, sample):
-    """The faults to try after a run that noted its call stacks; @sample: at most so many, spread over all, unless FULL."""
+    """The faults to try after a run that noted its call stacks; @sample: the number to take, spread over all, unless FULL."""
     if EVERY:
         return [{"FAULT_CALL": call, "FAULT_NTH": str(nth)} for call in calls for nth in range(1, result.counts[call] + 1)]
     chosen = []

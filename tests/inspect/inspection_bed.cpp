@@ -22,7 +22,7 @@ static volatile int sink;
 static std::mutex held_lock;
 static std::vector<std::coroutine_handle<>> held; // keeps them reachable
 
-// Waits for a descriptor; nobody wakes it.
+// Waits for a descriptor and is never woken.
 struct ReadReady {
 	int fd;
 	bool await_ready() noexcept

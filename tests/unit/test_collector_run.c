@@ -674,7 +674,7 @@ static void a_running_collector_answers(void)
 	CHECK(s.nr_modules > 1);
 	CHECK(s.own_module != 0);
 	CHECK(s.has_build_id);
-	/* Nobody answers any more. */
+	/* The collector has ended. */
 	snprintf(region, sizeof(region), "%s", told.shm);
 	CHECK(running_ask(region, "status", SECOND_MS, &err) == NULL);
 	CHECK_EQ(err.code, -ENOENT);
