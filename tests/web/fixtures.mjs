@@ -66,6 +66,14 @@ export function memoryPage(name, { source = join(ROOT, `tests/memory/layout/corp
 	return { html: file(".trace.html"), data: pageData(file(".trace.html")) };
 }
 
+// Ask the tool to end, so that it leaves nothing in /dev/shm; kill it if it does not.
+export async function endTool(child) {
+	child.kill("SIGINT");
+	await Promise.race([ended(child), new Promise((done) => setTimeout(done, 5000))]);
+	child.kill("SIGKILL");
+	await ended(child);
+}
+
 export const ended = (child) => new Promise((done) => (child.exitCode !== null || child.signalCode ? done() : child.once("exit", done)));
 
 // The mini redis, which loses coroutines whose client has left; real clients connect and leave.

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ready, watch, withBrowser } from "./browser.mjs";
-import { ended, OUT, TOOL, until } from "./fixtures.mjs";
+import { endTool, OUT, TOOL, until } from "./fixtures.mjs";
 
 export const DIR = join(OUT, "live");
 let browser;
@@ -33,10 +33,7 @@ export function start(t, args) {
 	child.stdout.on("data", (d) => (run.said += d));
 	child.stderr.on("data", (d) => (run.said += d));
 	t.after(async () => {
-		child.kill("SIGINT");
-		await Promise.race([ended(child), new Promise((done) => setTimeout(done, 5000))]);
-		child.kill("SIGKILL");
-		await ended(child);
+		await endTool(child);
 		child.stdout.destroy();
 		child.stderr.destroy();
 	});

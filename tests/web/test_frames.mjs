@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openFile, painted, ready, watch, withBrowser } from "./browser.mjs";
-import { ended, freshOut, OUT, pageOf, ROOT, TOOL, until } from "./fixtures.mjs";
+import { endTool, freshOut, OUT, pageOf, ROOT, TOOL, until } from "./fixtures.mjs";
 
 const TRACED = process.env.FRAMES_TRACED ?? join(ROOT, "build/tests/frames/run/frames_traced_pie");
 const BASE = 36012000000000;
@@ -175,10 +175,7 @@ test("live: frames appear on the lanes while the program runs", async (t) => {
 	const child = spawn(TOOL, ["run", "--frames", "--serve", "-o", join(OUT, "live.jsonl"), "--", TRACED, "3000", "2000"], { stdio: ["ignore", "ignore", "pipe"] });
 	let said = "";
 	child.stderr.on("data", (d) => (said += d));
-	t.after(async () => {
-		child.kill("SIGKILL");
-		await ended(child);
-	});
+	t.after(() => endTool(child));
 	await until("the URL is told", () => /http:\/\/\S+\/\s/.test(said));
 	const url = /http:\/\/\S+\//.exec(said)[0];
 	const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
