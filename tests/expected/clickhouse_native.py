@@ -2,6 +2,8 @@
 """clickhouse_native.py - a block of ClickHouse's Native format as text: a line per column."""
 import struct
 
+from varints import read_varint
+
 NUMBERS = {"UInt8": "B", "UInt16": "H", "UInt32": "I", "UInt64": "Q", "Int8": "b", "Int16": "h", "Int32": "i", "Int64": "q", "DateTime": "I"}
 TIMES = ("loaded", "updated")  # columns that have the time of the load
 
@@ -11,14 +13,8 @@ class Block:
         self.data, self.at = data, 0
 
     def varint(self):
-        value = shift = 0
-        while True:
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
+        value, self.at = read_varint(self.data, self.at)
+        return value
 
     def text(self):
         size = self.varint()

@@ -10,20 +10,10 @@ import struct
 import zlib
 
 import parquet_text
+from varints import read_varint
 
 COMPRESSED_PACKETS = 50  # field of a Perfetto packet
 CTF_MAGIC = b"\xc1\x1f\xfc\xc1"
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
 
 
 def protobuf_fields(data):
@@ -31,16 +21,16 @@ def protobuf_fields(data):
     out, at = [], 0
     try:
         while at < len(data):
-            key, at = varint(data, at)
+            key, at = read_varint(data, at)
             field, kind = key >> 3, key & 7
             if kind == 0:
-                value, at = varint(data, at)
+                value, at = read_varint(data, at)
             elif kind in (1, 5):
                 size = 8 if kind == 1 else 4
                 value, = struct.unpack_from("<Q" if kind == 1 else "<I", data, at)
                 at += size
             elif kind == 2:
-                size, at = varint(data, at)
+                size, at = read_varint(data, at)
                 value = data[at:at + size]
                 at += size
             else:

@@ -4,6 +4,8 @@ import ctypes
 import ctypes.util
 import struct
 
+from varints import read_varint
+
 MAGIC = b"PAR1"
 DATA, DICTIONARY = 0, 2  # kinds of pages
 
@@ -15,14 +17,8 @@ class Thrift:
         self.data, self.at = data, at
 
     def varint(self):
-        value = shift = 0
-        while True:
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
+        value, self.at = read_varint(self.data, self.at)
+        return value
 
     def number(self):
         value = self.varint()
