@@ -370,13 +370,13 @@ def other_clocks_are_refused_and_converted_by_force(dir):
     first, second = two_runs(dir, ("jsonl", "jsonl"))
     hour = 3600 * 10**9
 
-    def later_boot(item):
-        """The same events of a computer that booted an hour later."""
-        moved = {k: v - hour if v and (k == "ts" or k.endswith("_ts") or (k == "resource" and item.get("reason") == "timer")) else v
+    def earlier_boot(item):
+        """The same events of a computer that booted an hour earlier."""
+        moved = {k: v + hour if v and (k == "ts" or k.endswith("_ts") or (k == "resource" and item.get("reason") == "timer")) else v
                  for k, v in item.items()}
         return moved | ({"hostname": "elsewhere"} if "hostname" in item else {})
 
-    other = rewrite(second, dir + "/other.jsonl", later_boot)
+    other = rewrite(second, dir + "/other.jsonl", earlier_boot)
     status, _, err = tool("merge", first, other, "-o", dir + "/m.ct")
     equal(status, 1, "status")
     contains(err, "different clocks\nhint: --force")
