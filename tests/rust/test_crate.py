@@ -38,6 +38,8 @@ def no_lint_finds_anything(dir):
 @test
 def no_lint_finds_anything_in_what_needs_crates(dir):
     need_tool("clippy")
+    if os.environ.get("COROTRACER_FULL") != "1":
+        raise Skip("only with COROTRACER_FULL=1")
     fetched("clippy", "--all-targets", "--release", "--", "-D", "warnings", root=everything())
 
 
