@@ -69,7 +69,7 @@ if [ $quick = no ]; then
 	fi
 fi
 
-jobs=$(($(nproc) * 3)) # places: tests/CMakeLists.txt says how many a test has
+jobs=$(($(nproc) * 4)) # places: tests/CMakeLists.txt says how many a test has
 logs=()
 status=0
 lean=(-DCOROTRACER_LEAN=ON) # builds only the programs of the tests that run
