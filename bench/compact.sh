@@ -27,7 +27,7 @@ server=$build/examples/cpp/mini-redis
 for program in "$build/corotracer" "$build/bench/bench-compact" "$server"; do
 	if [ ! -x "$program" ]; then
 		echo "bench/compact.sh: no '$program'" >&2
-		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+		echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 		exit 1
 	fi
 done

@@ -28,7 +28,7 @@ done
 for program in "$build/corotracer" "$build/tests/target"; do
 	if [ ! -x "$program" ]; then
 		echo "bench/export.sh: no '$program'" >&2
-		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+		echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 		exit 1
 	fi
 done

@@ -31,7 +31,7 @@ while [ $# -gt 0 ]; do
 done
 if [ ! -x "$build/corotracer" ]; then
 	echo "bench/fleet.sh: no '$build/corotracer'" >&2
-	echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+	echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 	exit 1
 fi
 

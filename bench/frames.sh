@@ -25,7 +25,7 @@ done
 tool=$build/corotracer
 if [ ! -x "$build/bench/bench-frames-recording" ]; then
 	echo "bench/frames.sh: no '$build/bench/bench-frames-recording'" >&2
-	echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+	echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 	exit 1
 fi
 

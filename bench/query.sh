@@ -29,7 +29,7 @@ server=$build/examples/cpp/mini-redis
 for program in "$build/corotracer" "$server"; do
 	if [ ! -x "$program" ]; then
 		echo "bench/query.sh: no '$program'" >&2
-		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+		echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 		exit 1
 	fi
 done

@@ -29,7 +29,7 @@ target=$build/tests/target
 for program in "$tool" "$target"; do
 	if [ ! -x "$program" ]; then
 		echo "bench/report.sh: no '$program'" >&2
-		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+		echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 		exit 1
 	fi
 done

@@ -38,7 +38,7 @@ for program in "$tool" "$build"/bench/bench-{event,lane,pace,jsonl,ctf,flight,fl
 	"$build"/bench/bench-frames-{one,many,one-ticks,many-ticks}; do
 	if [ ! -x "$program" ]; then
 		echo "bench/run.sh: no '$program'" >&2
-		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+		echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 		exit 1
 	fi
 done

@@ -30,7 +30,7 @@ done
 
 if [ ! -f "$build/bench/libbench_rust_loops.a" ]; then
 	echo "bench/rust.sh: no '$build/bench/libbench_rust_loops.a'" >&2
-	echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+	echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 	exit 1
 fi
 if ! command -v cargo >/dev/null; then

@@ -29,7 +29,7 @@ maker=$build/tests/view/make_trace
 for program in "$tool" "$maker"; do
 	if [ ! -x "$program" ]; then
 		echo "bench/web.sh: no '$program'" >&2
-		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+		echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 		exit 1
 	fi
 done

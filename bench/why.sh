@@ -34,7 +34,7 @@ target=$build/bench/bench-why-target
 for program in "$tool" "$target"; do
 	if [ ! -x "$program" ]; then
 		echo "bench/why.sh: no '$program'" >&2
-		echo "hint: cmake -B build && cmake --build build, or --build DIR" >&2
+		echo "hint: cmake -B build -DCOROTRACER_LEAN=OFF && cmake --build build, or --build DIR" >&2
 		exit 1
 	fi
 done
