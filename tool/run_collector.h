@@ -84,7 +84,7 @@ struct session {
 		  OPT_NAME(struct session, config.shm),                                          \
 		  .is_rare = true },                                                             \
 	{                                                                                        \
-		0, "sock", "PATH", "path of the socket (default: a private directory)",          \
+		0, "sock", "PATH", "path of the socket (default: beside the region)",            \
 			OPT_NAME(struct session, config.sock), .is_rare = true                   \
 	}
 

@@ -145,17 +145,19 @@ bool descriptor_facts_idle(const struct descriptor_facts *d, const struct coro *
 const char *descriptor_fact_ready(const struct descriptor_fact *f, char text[DESCRIPTOR_FACT_TEXT])
 {
 	const char *kind = kinds[f->kind], *ready = readies[f->ready];
+	const char *a = kind[0] == 'e' ? "an" : "a";
 	bool is_read = !strcmp(ready, TRACE_DESCRIPTOR_READ);
 
 	if (is_read && f->unread && !strcmp(kind, "eventfd"))
-		snprintf(text, DESCRIPTOR_FACT_TEXT, "%s with the count %" PRIu64, kind, f->unread);
+		snprintf(text, DESCRIPTOR_FACT_TEXT, "%s %s with the count %" PRIu64, a, kind,
+			 f->unread);
 	else if (is_read && f->unread && !strcmp(kind, "timerfd"))
-		snprintf(text, DESCRIPTOR_FACT_TEXT, "%s that has expired", kind);
+		snprintf(text, DESCRIPTOR_FACT_TEXT, "%s %s that has expired", a, kind);
 	else if (is_read && f->unread)
-		snprintf(text, DESCRIPTOR_FACT_TEXT, "%s with %" PRIu64 " unread bytes", kind,
+		snprintf(text, DESCRIPTOR_FACT_TEXT, "%s %s with %" PRIu64 " unread bytes", a, kind,
 			 f->unread);
 	else
-		snprintf(text, DESCRIPTOR_FACT_TEXT, "%s that %s", kind,
+		snprintf(text, DESCRIPTOR_FACT_TEXT, "%s %s that %s", a, kind,
 			 is_read                                  ? "is readable"
 			 : !strcmp(ready, TRACE_DESCRIPTOR_WRITE) ? "is writable"
 								  : "has an error or was closed");

@@ -212,8 +212,7 @@ static bool lost_descriptor(struct analysis *a, const struct coro *co, struct fi
 	if (model_time_since(m, co, fact->from_ts) >= MODEL_S)
 		f->confidence = CONFIDENCE_STRONG;
 	finding_say(f,
-		    "descriptor %" PRIu64
-		    " is a %s: the collector saw it twice, %.3f ms apart, with "
+		    "descriptor %" PRIu64 " is %s: the collector saw it twice, %.3f ms apart, with "
 		    "the event loop and all other threads asleep",
 		    fact->fd, descriptor_fact_ready(fact, ready),
 		    (double)(fact->to_ts - fact->from_ts) / 1e6);

@@ -42,21 +42,20 @@ static int control_address(const char *path, struct sockaddr_un *sun, struct err
 
 /* ---- open, close --------------------------------------------------------------- */
 
-/*
- * A killed collector leaves its socket.  The region belongs to this process, so the path does
- * too.
- */
-static void remove_stale(const char *path, const struct sockaddr_un *sun)
+void control_remove_stale(const char *path)
 {
+	struct err ignored = { 0 };
+	struct sockaddr_un sun;
 	struct stat st;
 	int fd;
 
-	if (lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
+	if (control_address(path, &sun, &ignored) < 0 || lstat(path, &st) < 0 ||
+	    !S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
 		return;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	if (connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) < 0 && errno == ECONNREFUSED)
+	if (connect(fd, (const struct sockaddr *)&sun, sizeof(sun)) < 0 && errno == ECONNREFUSED)
 		unlink(path);
 	close(fd);
 }
@@ -89,7 +88,7 @@ static int control_listen_at(struct control *c, const char *path, struct err *er
 	c->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->epoll_fd < 0 || c->listen_fd < 0)
 		return err_errno(err, "cannot make a socket");
-	remove_stale(path, &sun);
+	control_remove_stale(path);
 	own = strdup(path); /* before the socket exists: control_close() removes it by this name */
 	if (!own || control_bind_private(c->listen_fd, &sun) < 0) {
 		err_errno(err, "cannot listen at '%s'", path);

@@ -58,6 +58,12 @@ int control_open(struct control *c, const char *region, control_handler *handle,
 		 struct err *err);
 void control_close(struct control *c);
 
+/*
+ * A killed collector leaves its sockets.  Remove the one at @path if nothing listens there.  The
+ * caller has created the region that it belongs to.
+ */
+void control_remove_stale(const char *path);
+
 /* Accept connections, read and handle requests.  Never blocks. */
 void control_serve(struct control *c);
 

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/control_socket.h"
 #include "process/map_guard.h"
 #include "process/shm_space.h"
 #include "collect/timebase.h"
@@ -92,13 +93,56 @@ static int make_dir(struct region *r, const struct file_owner *owner, uint64_t b
 	return r->dir ? 0 : err->code;
 }
 
+/* A longer path cannot be that of a socket. */
+static bool fits_socket(const char *path)
+{
+	return strlen(path) < sizeof(((struct sockaddr_un *)0)->sun_path);
+}
+
+char *region_socket_beside(const char *region)
+{
+	char *path = NULL;
+
+	return asprintf(&path, "%s." REGION_SOCKET, region) < 0 ? NULL : path;
+}
+
+/* Set sock, for a region that the user named: beside it, where it is found and removed with it. */
+static int choose_socket(struct region *r, struct err *err)
+{
+	r->sock = region_socket_beside(r->shm);
+	if (!r->sock)
+		return err_set(err, -ENOMEM, "no memory for a path");
+	r->is_sock_beside = fits_socket(r->sock);
+	if (!r->is_sock_beside) { /* in a private directory, then */
+		free(r->sock);
+		r->sock = NULL;
+	}
+	return 0;
+}
+
+static int refuse_long_socket(const char *path, struct err *err)
+{
+	err_set(err, -ENAMETOOLONG, "the socket's path is %zu bytes long, %zu are allowed: '%s'",
+		strlen(path), sizeof(((struct sockaddr_un *)0)->sun_path) - 1, path);
+	err_hint(err, "choose a shorter path with --sock");
+	return err->code;
+}
+
 /* Set dir, shm and sock. */
 static int choose_paths(struct region *r, uint64_t buffer, const char *shm, const char *sock,
 			const struct file_owner *owner, struct err *err)
 {
 	char *seen = NULL;
 
-	if (!shm || !sock) {
+	r->shm = shm ? region_absolute(shm) : NULL;
+	r->sock = sock ? region_absolute(sock) : NULL;
+	if ((shm && !r->shm) || (sock && !r->sock))
+		return err_set(err, -ENOMEM, "no memory for a path");
+	if (shm && !sock && choose_socket(r, err) < 0)
+		return err->code;
+	r->seen_sock = r->sock ? strdup(r->sock) : NULL;
+	r->seen_shm = r->shm ? strdup(r->shm) : NULL;
+	if (!r->shm || !r->sock) {
 		make_dir(r, owner, buffer, &seen, err);
 		if (!r->dir || !seen) {
 			free(seen);
@@ -107,21 +151,18 @@ static int choose_paths(struct region *r, uint64_t buffer, const char *shm, cons
 			return err->code;
 		}
 	}
-	r->shm = shm ? region_absolute(shm) : path_in(r->dir, REGION_FILE);
-	r->sock = sock ? region_absolute(sock) : path_in(r->dir, REGION_SOCKET);
-	r->seen_shm = shm ? region_absolute(shm) : path_in(seen, REGION_FILE);
-	r->seen_sock = sock ? region_absolute(sock) : path_in(seen, REGION_SOCKET);
+	if (!shm) {
+		r->shm = path_in(r->dir, REGION_FILE);
+		r->seen_shm = path_in(seen, REGION_FILE);
+	}
+	if (!r->sock) {
+		r->sock = path_in(r->dir, REGION_SOCKET);
+		r->seen_sock = path_in(seen, REGION_SOCKET);
+	}
 	free(seen);
 	if (!r->shm || !r->sock || !r->seen_shm || !r->seen_sock)
 		return err_set(err, -ENOMEM, "no memory for a path");
-	if (strlen(r->sock) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
-		err_set(err, -ENAMETOOLONG,
-			"the socket's path is %zu bytes long, %zu are allowed: '%s'",
-			strlen(r->sock), sizeof(((struct sockaddr_un *)0)->sun_path) - 1, r->sock);
-		err_hint(err, "choose a shorter path with --sock");
-		return err->code;
-	}
-	return 0;
+	return fits_socket(r->sock) ? 0 : refuse_long_socket(r->sock, err);
 }
 
 /* Explain why the path cannot be used. */
@@ -183,6 +224,8 @@ static int create_file(struct region *r, struct err *err)
 	}
 	/* Held while the collector runs: distinguishes a region in use from one left behind. */
 	region_hold(r->fd);
+	if (r->is_sock_beside)
+		control_remove_stale(r->sock);
 	return region_reserve(r, err);
 }
 

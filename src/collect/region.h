@@ -4,7 +4,8 @@
  *
  * By default region and socket are in a new private directory (mode 0700) on tmpfs, so that no
  * other user can create files there first, and two collectors never collide.  A path that the
- * user names must not exist: an existing file may belong to another program.
+ * user names must not exist: an existing file may belong to another program.  The socket of a
+ * region that the user named is beside it, unless its path would be too long for a socket.
  *
  * The backing store is reserved in advance: a full tmpfs is an error of the collector at the
  * start, not a SIGBUS in the program later.
@@ -30,10 +31,11 @@
 #define REGION_SOCKET     "wake"
 
 struct region {
-	char *dir;                  /* private directory, or NULL if the user named both paths */
+	char *dir;                  /* private directory, or NULL if the user named the region */
 	char *shm;                  /* absolute */
 	char *sock;                 /* absolute; created by the endpoint */
 	char *seen_shm, *seen_sock; /* the paths as the program sees them */
+	bool is_sock_beside;        /* the user named the region, and not the socket */
 	int place_fd;               /* directory of dir in another mount namespace; -1: none */
 	int fd;
 	uint32_t nr_stations;
@@ -44,6 +46,9 @@ struct region {
 	const struct ctp_station *stations; /* read-only */
 	void *map;                          /* the read-only mapping */
 };
+
+/* The path of the socket of a region that the user named; the caller frees it.  NULL: no memory. */
+char *region_socket_beside(const char *region);
 
 /*
  * @shm and @sock are the paths that the user named, or NULL: then a directory is chosen that

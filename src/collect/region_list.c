@@ -200,9 +200,11 @@ static int region_names_make(struct region_names *n, const char *path, struct er
 	*n = (struct region_names){ .control = control_path(path), .journal = journal_path(path) };
 	if (size && asprintf(&n->dir, "%.*s", size, path) < 0)
 		n->dir = NULL;
-	if (size && asprintf(&n->wake, "%.*s/" REGION_SOCKET, size, path) < 0)
+	if (!size)
+		n->wake = region_socket_beside(path);
+	else if (asprintf(&n->wake, "%.*s/" REGION_SOCKET, size, path) < 0)
 		n->wake = NULL;
-	if (n->control && n->journal && (!size || (n->dir && n->wake)))
+	if (n->control && n->journal && n->wake && (!size || n->dir))
 		return 0;
 	return err_set(err, -ENOMEM, "no memory to remove '%s'", path);
 }
@@ -239,12 +241,10 @@ int region_remove(const char *path, struct err *err)
 	if (!rc) {
 		unlink(names.control);
 		unlink(names.journal);
-	}
-	if (!rc && names.dir) {
 		unlink(names.wake);
-		if (rmdir(names.dir) < 0)
-			rc = err_errno(err, "cannot remove '%s'", names.dir);
 	}
+	if (!rc && names.dir && rmdir(names.dir) < 0)
+		rc = err_errno(err, "cannot remove '%s'", names.dir);
 	region_names_release(&names);
 	return rc;
 }

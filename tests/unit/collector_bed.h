@@ -37,6 +37,10 @@
 
 #define SECOND_MS 1000
 
+/* A test uses what it needs. */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+
 static char scratch[64];
 static const char *self;
 
@@ -298,6 +302,17 @@ static void say_coroutine(struct seen *s, const struct sidecar_coroutine *c)
 	say("\n");
 }
 
+static void say_frame(const struct trace_frame *f)
+{
+	say("frame %s", f->buffer);
+	if (f->lost)
+		say(" lost %" PRIu64, f->lost);
+	else
+		say(" %s of %" PRIu64 " ticket %" PRIu64 " %s%s", f->type, f->probe_id, f->ticket,
+		    f->fields, f->is_late ? " late" : "");
+	say("\n");
+}
+
 static void take_item(struct seen *s, const struct trace_item *item)
 {
 	size_t i;
@@ -315,7 +330,7 @@ static void take_item(struct seen *s, const struct trace_item *item)
 		s->nr_processes++;
 	} else if (item->type == TRACE_ITEM_MODULE) {
 		s->nr_modules++;
-		if (strstr(item->module.path, "test_collector_run")) {
+		if (!strcmp(item->module.path, self)) {
 			s->own_module = item->module.start;
 			s->has_build_id = item->module.build_id;
 		}
@@ -331,6 +346,8 @@ static void take_item(struct seen *s, const struct trace_item *item)
 		s->nr_totals++;
 	} else if (item->type == TRACE_ITEM_GAP) {
 		say("gap %" PRIu64 " %" PRIu64 "\n", item->gap.transitions, item->gap.others);
+	} else if (item->type == TRACE_ITEM_FRAME) {
+		say_frame(&item->frame);
 	}
 }
 
@@ -542,6 +559,72 @@ static int collect_fails(const struct collector_config *config, struct err *err)
 	CHECK_EQ(rc, err->code);
 	check_nothing_left(fds);
 	return rc;
+}
+
+/* ---- what several tests do ---------------------------------------------------------- */
+
+static void check_story_result(const char *path)
+{
+	struct seen s = read_trace(path);
+
+	CHECK_STR(text, story);
+	CHECK_EQ(s.nr_runs, 1);
+	CHECK_EQ(s.nr_processes, 1);
+	CHECK_EQ(s.nr_totals, 1);
+	CHECK_EQ(s.nr_coroutines, 1);
+	CHECK_STR(s.tool, "corotracer test");
+	CHECK(strstr(s.command, " child ") != NULL);
+	CHECK_EQ(s.run.pid, r.pid);
+	CHECK_EQ(s.run.stations, 2);
+	CHECK_EQ(s.process.pid, r.pid);
+	CHECK_EQ(s.process.uid, geteuid());
+	CHECK(s.run.start_ts < s.process.connected_ts);
+	CHECK(s.run.start_ts < s.first_ts);
+	CHECK(s.process.connected_ts < s.totals.end_ts);
+	CHECK(s.last_ts <= s.totals.end_ts);
+	CHECK(s.totals.end_ts - s.run.start_ts == r.duration_ns);
+	CHECK(s.totals.complete);
+	CHECK_EQ(s.totals.written, 5);
+	CHECK_EQ(s.totals.collected, 5);
+	CHECK_EQ(s.totals.lost, 0);
+	CHECK_EQ(s.totals.others_written, 8);
+	CHECK_EQ(s.totals.others_collected, 8);
+	CHECK_EQ(s.totals.coroutines, 2);
+	CHECK_EQ(s.totals.detached, false);
+}
+
+static const char *let_go_path;
+static unsigned let_go_ms = 100;
+
+static void let_go_later(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		usleep(let_go_ms * 1000);
+		touch(let_go_path);
+		_exit(0);
+	}
+}
+
+static pid_t helper;
+
+/* What main() of a test does first; @argv[1] is not "child". */
+static void bed_prepare(void)
+{
+	static char exe[512];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	CHECK(n > 0);
+	self = exe;
+	unsetenv("LD_PRELOAD"); /* a leak checker of the test is not for its programs */
+	/* Processes that outlive their parent end before the test does. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	unsetenv(CTP_ENV_SHM);
+	unsetenv(CTP_ENV_SOCK);
+	unsetenv(CTP_ENV_STATIONS);
+	snprintf(scratch, sizeof(scratch), "/tmp/corotracer-test-XXXXXX");
+	CHECK(mkdtemp(scratch) != NULL);
 }
 
 #endif

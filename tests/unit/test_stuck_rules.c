@@ -466,7 +466,7 @@ static void a_descriptor_that_is_ready_says_how(void)
 	} cases[] = {
 		{ "socket", "read", 3, "descriptor 7 is a socket with 3 unread bytes" },
 		{ "pipe", "read", 0, "descriptor 7 is a pipe that is readable" },
-		{ "eventfd", "read", 2, "descriptor 7 is a eventfd with the count 2" },
+		{ "eventfd", "read", 2, "descriptor 7 is an eventfd with the count 2" },
 		{ "timerfd", "read", 1, "descriptor 7 is a timerfd that has expired" },
 		{ "socket", "write", 0, "descriptor 7 is a socket that is writable" },
 		{ "socket", "error", 9,
