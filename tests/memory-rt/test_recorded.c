@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_recorded.c - what the runtime of memory traces records, call by call.
+ *
+ * Each test runs a program (a child of this one) that calls what a compiler inserts, and compares
+ * its trace, as text, with those calls.  Addresses are offsets in `data`, or small numbers.
+ */
+#include <corotracer/cacheray.h>
+#include <corotracer/memory_hook.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "memory/format/mem_reader.h"
+
+/* ---- what compilers call ----------------------------------------------------- */
+
+void __tsan_init(void);
+void __tsan_func_entry(void *pc);
+void __tsan_func_exit(void);
+void __tsan_vptr_update(void **vptr, void *value);
+void __tsan_vptr_read(void **vptr);
+void __tsan_read_range(void *p, unsigned long size);
+void __tsan_write_range_pc(void *p, unsigned long size, void *pc);
+void *__tsan_memcpy(void *to, const void *from, size_t n);
+void *__tsan_memset(void *to, int c, size_t n);
+uint32_t __tsan_atomic32_load(const volatile uint32_t *p, int order);
+void __tsan_atomic32_store(volatile uint32_t *p, uint32_t v, int order);
+uint32_t __tsan_atomic32_fetch_add(volatile uint32_t *p, uint32_t v, int order);
+uint64_t __tsan_atomic64_exchange(volatile uint64_t *p, uint64_t v, int order);
+int __tsan_atomic32_compare_exchange_strong(volatile uint32_t *p, uint32_t *e, uint32_t v,
+					    int order, int f);
+void __malloc_recorded(long bytes, char *type, void *p);
+void __calloc_recorded(long nmemb, long size, char *type, void *p);
+void __realloc_recorded(void *old, long size, char *type, void *p);
+void __free_recorded(void *p);
+
+#define PLAIN(form)                    \
+	void __tsan_##form##1(void *); \
+	void __tsan_##form##2(void *); \
+	void __tsan_##form##4(void *); \
+	void __tsan_##form##8(void *); \
+	void __tsan_##form##16(void *);
+PLAIN(read)
+PLAIN(write)
+PLAIN(read_write)
+PLAIN(unaligned_read)
+PLAIN(unaligned_write)
+PLAIN(volatile_read)
+PLAIN(volatile_write)
+void __tsan_read8_pc(void *p, void *pc);
+void __tsan_write4_pc(void *p, void *pc);
+
+static union {
+	uint8_t bytes[4096];
+	uint32_t words[1024];
+	uint64_t longs[512];
+	void *pointers[512];
+} data __attribute__((aligned(64)));
+
+static void *at(size_t offset)
+{
+	return data.bytes + offset;
+}
+
+/* A number as a pointer: code that does not exist. */
+static void *code(uintptr_t number)
+{
+	return (void *)number; // NOLINT(performance-no-int-to-ptr)
+}
+
+/* ---- a trace as text ------------------------------------------------------------ */
+
+static char scratch[64], text[65536];
+static size_t text_size;
+static struct mem_blocks blocks;
+static bool is_quiet; /* the records of a long trace are only counted */
+
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	text_size += (size_t)vsnprintf(text + text_size, sizeof(text) - text_size, fmt, args);
+	va_end(args);
+	CHECK(text_size < sizeof(text));
+}
+
+static void say_address(uint64_t address)
+{
+	uint64_t start = (uint64_t)(uintptr_t)data.bytes;
+
+	if (address >= start && address < start + sizeof(data))
+		say(" +%" PRIu64, address - start);
+	else
+		say(" %" PRIx64, address);
+}
+
+static void say_access(const struct mem_record *rec)
+{
+	static const char *const attributes[] = { "volatile", "vptr", "range", "library",
+						  "compound" };
+	unsigned i;
+
+	say("%s%u", rec->kind == MEM_WRITE ? "w" : "r", rec->size);
+	say_address(rec->address);
+	for (i = 0; i < 5; i++) {
+		if (rec->attr >> i & 1)
+			say(" %s", attributes[i]);
+	}
+	if (rec->tag & 0x80)
+		say(" unaligned");
+	if (rec->tag & 0x40)
+		say(" atomic");
+	if (rec->pc && rec->pc < 0x100000)
+		say(" pc %" PRIx64, rec->pc);
+	if (rec->weight_256 != 256)
+		say(" weight %u/256", rec->weight_256);
+	say("\n");
+}
+
+/* Parts of a name end with NUL. */
+static void say_name(const struct mem_record *rec)
+{
+	uint32_t i;
+
+	say(" '");
+	for (i = 0; i < rec->name_size; i++)
+		say("%c", rec->name[i] >= ' ' ? rec->name[i] : '|');
+	say("'");
+}
+
+static void say_record(const struct mem_record *rec)
+{
+	static const char *const kinds[] = { "read", "write", "add",  "remove", "mark",  "gap",
+					     "coro", "alloc", "free", "stack",  "enter", "exit" };
+
+	if (mem_is_access(rec)) {
+		say_access(rec);
+		return;
+	}
+	say("%s", kinds[rec->kind]);
+	if (rec->kind == MEM_ADD || rec->kind == MEM_REMOVE)
+		say_address(rec->address);
+	if (rec->kind == MEM_ADD)
+		say(" %ux%u", rec->elem_count, rec->elem_size);
+	if (rec->kind >= MEM_MARK && rec->kind != MEM_ENTER)
+		say(" %" PRIu64, rec->value);
+	if (rec->kind == MEM_ENTER)
+		say(" %s%" PRIx64, rec->cause ? "again " : "", rec->value);
+	if (rec->kind == MEM_GAP || rec->kind == MEM_CORO)
+		say(" cause %u", rec->cause & CRAY_CORO_CAUSE);
+	if (rec->name)
+		say_name(rec);
+	say("\n");
+}
+
+static void read_back(const char *path)
+{
+	struct err err = { 0 };
+	struct mem_reader *r = mem_reader_open(path, &err);
+	const struct mem_record *rec;
+
+	CHECK_STR(err.text, "");
+	CHECK(r != NULL);
+	text_size = 0;
+	text[0] = '\0';
+	while ((rec = mem_reader_next(r))) {
+		if (!is_quiet)
+			say_record(rec);
+	}
+	CHECK_EQ(mem_reader_error(r, &err), 0);
+	CHECK_EQ(mem_reader_faults(r)->nr, 0);
+	blocks = *mem_reader_blocks(r);
+	CHECK(blocks.complete);
+	mem_reader_close(r);
+}
+
+/* ---- a program -------------------------------------------------------------------- */
+
+static char path[128], said[4096];
+
+/* Run @program with @options in a child, and read its trace.  Returns its exit status. */
+static int run(void (*program)(void), const char *options)
+{
+	char all[512];
+	int status, up[2];
+	ssize_t got, size = 0;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/trace", scratch);
+	snprintf(all, sizeof(all), "tracefile=%s:%s", path, options);
+	unlink(path);
+	CHECK_EQ(pipe(up), 0);
+	pid = fork();
+	if (pid == 0) {
+		alarm(60);
+		setenv("CACHERAY_OPTIONS", all, 1);
+		dup2(up[1], 2);
+		__tsan_init();
+		program();
+		exit(0);
+	}
+	close(up[1]);
+	while ((got = read(up[0], said + size, sizeof(said) - 1 - (size_t)size)) > 0)
+		size += got;
+	said[size] = '\0';
+	close(up[0]);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void records(void (*program)(void), const char *options, const char *expected)
+{
+	CHECK_EQ(run(program, options), 0);
+	CHECK_STR(said, "");
+	read_back(path);
+	CHECK_STR(text, expected);
+}
+
+/* ---- tests: accesses ---------------------------------------------------------------- */
+
+static void plain_accesses(void)
+{
+	__tsan_read1(at(0));
+	__tsan_read2(at(2));
+	__tsan_read4(at(4));
+	__tsan_read8(at(8));
+	__tsan_read16(at(16));
+	__tsan_write1(at(1));
+	__tsan_write2(at(2));
+	__tsan_write4(at(4));
+	__tsan_write8(at(8));
+	__tsan_write16(at(16));
+	__tsan_read_write4(at(32));
+	__tsan_unaligned_read8(at(41));
+	__tsan_unaligned_write2(at(43));
+	__tsan_volatile_read4(at(48));
+	__tsan_volatile_write4(at(52));
+	__tsan_read8_pc(at(64), code(0x1234));
+	__tsan_write4_pc(at(72), code(0x4321));
+	__tsan_vptr_read(&data.pointers[10]);
+	__tsan_vptr_update(&data.pointers[11], NULL);
+}
+
+static void atomic_accesses(void)
+{
+	uint32_t expected = 5;
+
+	data.words[0] = 4;
+	__tsan_atomic32_store(&data.words[0], 5, 0);
+	CHECK_EQ(__tsan_atomic32_load(&data.words[0], 2), 5);
+	CHECK_EQ(__tsan_atomic32_fetch_add(&data.words[0], 2, 5), 5);
+	CHECK_EQ(data.words[0], 7);
+	CHECK_EQ(__tsan_atomic64_exchange(&data.longs[1], 9, 5), 0);
+	CHECK_EQ(data.longs[1], 9);
+	CHECK(!__tsan_atomic32_compare_exchange_strong(&data.words[0], &expected, 1, 5, 5));
+	CHECK_EQ(expected, 7);
+	CHECK(__tsan_atomic32_compare_exchange_strong(&data.words[0], &expected, 1, 5, 5));
+	CHECK_EQ(data.words[0], 1);
+}
+
+static void copies(void)
+{
+	memset(data.bytes, 7, 300);
+	__tsan_memset(at(0), 3, 300);
+	CHECK(data.bytes[0] == 3 && data.bytes[299] == 3 && data.bytes[300] == 0);
+	__tsan_memcpy(at(1000), at(0), 8);
+	CHECK(data.bytes[1007] == 3 && data.bytes[1008] == 0);
+	/* A structure copy, reported by the compiler, and the call that makes it: one copy. */
+	__tsan_read_range(at(0), 24);
+	__tsan_write_range_pc(at(2000), 24, code(0x77));
+	__tsan_memcpy(at(2000), at(0), 24);
+	__tsan_memcpy(at(2000), at(0), 0);
+}
+
+static void all_accesses(void)
+{
+	plain_accesses();
+	atomic_accesses();
+	copies();
+}
+
+static const char recorded[] =
+	"r1 +0\nr2 +2\nr4 +4\nr8 +8\nr16 +16\n"
+	"w1 +1\nw2 +2\nw4 +4\nw8 +8\nw16 +16\n"
+	"r4 +32 compound\nw4 +32 compound\n"
+	"r8 +41 unaligned\nw2 +43 unaligned\n"
+	"r4 +48 volatile\nw4 +52 volatile\n"
+	"r8 +64 pc 1234\nw4 +72 pc 4321\n"
+	"r8 +80 vptr\nw8 +88 vptr\n"
+	/* A compare-exchange writes if it succeeds. */
+	"w4 +0 atomic\nr4 +0 atomic\nr4 +0 compound atomic\nw4 +0 compound atomic\n"
+	"r8 +8 compound atomic\nw8 +8 compound atomic\nr4 +0 atomic\nr4 +0 atomic\nw4 +0 atomic\n"
+	/* A range is recorded by lines. */
+	"w64 +0 range library\nw64 +64 range library\nw64 +128 range library\n"
+	"w64 +192 range library\nw44 +256 range library\n"
+	"r8 +0 library\nw8 +1000 library\nr24 +0\nw24 +2000 pc 77\n";
+
+static void each_access_is_recorded_with_its_size_and_kind(void)
+{
+	records(all_accesses, "", recorded);
+	records(all_accesses, "level=0:buffer=256K", recorded);
+}
+
+/* ---- tests: when -------------------------------------------------------------------- */
+
+static void some_of_it(void)
+{
+	CHECK(cacheray_recording());
+	__tsan_read1(at(1));
+	cacheray_stop();
+	CHECK(!cacheray_recording());
+	__tsan_read1(at(2));
+	cacheray_mark(1, "off");
+	CHECK_EQ(cacheray_start(), 0);
+	__tsan_read1(at(3));
+	cacheray_mark(77, "here");
+	cacheray_mark(78, NULL);
+	__tsan_write1(at(4));
+}
+
+static void later(void)
+{
+	CHECK(!cacheray_recording());
+	__tsan_read1(at(1));
+	CHECK_EQ(cacheray_start(), 0);
+	__tsan_read1(at(2));
+	CHECK(cacheray_recording());
+}
+
+static void no_access_is_recorded_while_it_is_off(void)
+{
+	records(some_of_it, "", "r1 +1\nmark 1 'off'\nr1 +3\nmark 77 'here'\nmark 78 ''\nw1 +4\n");
+	records(later, "start=0", "r1 +2\n");
+	records(later, "enabled=0", "r1 +2\n");
+}
+
+static void ten_accesses(void)
+{
+	size_t i;
+
+	for (i = 0; i < 10; i++)
+		__tsan_read4(at(64 * i));
+}
+
+static void a_part_of_the_accesses_is_recorded_on_request(void)
+{
+	char options[128];
+
+	/* Bytes 64 to 191 of the data. */
+	snprintf(options, sizeof(options), "region=%" PRIxPTR "-%" PRIxPTR, (uintptr_t)at(64),
+		 (uintptr_t)at(192));
+	CHECK_EQ(run(ten_accesses, options), 0);
+	read_back(path);
+	CHECK(strstr(text, "r4 +64\n") && strstr(text, "r4 +128\n"));
+	CHECK(!strstr(text, "r4 +0\n") && !strstr(text, "r4 +192\n"));
+	CHECK_EQ(blocks.nr_accesses, 2);
+	/* Two of each five, and each of them stands for two and a half. */
+	CHECK_EQ(run(ten_accesses, "sample=2/5"), 0);
+	read_back(path);
+	CHECK_EQ(blocks.nr_accesses, 4);
+	CHECK(strstr(text, " weight 640/256\n") != NULL);
+	/* One line of each two. */
+	CHECK_EQ(run(ten_accesses, "sample=lines/2"), 0);
+	read_back(path);
+	CHECK_EQ(blocks.nr_accesses, 5);
+	CHECK(strstr(text, " weight 512/256\n") != NULL);
+}
+
+/* ---- tests: annotations --------------------------------------------------------------- */
+
+static void annotations(void)
+{
+	cacheray_rtta_add(at(0), 8, 4, "struct one");
+	__tsan_read8(at(8));
+	cacheray_rtta_add(at(0), 4, 8, "struct two"); /* in place of the first */
+	cacheray_rtta_remove(at(0));
+	cacheray_rtta_remove(at(0));
+	cacheray_rtta_add(at(64), 0, 4, "no size");
+	cacheray_rtta_add(at(64), 4, 0, "no elements");
+	cacheray_rtta_add(NULL, 4, 4, "no place");
+	cacheray_rtta_add(at(128), 16, 1, NULL);
+	__malloc_recorded(24, (char *)"m", at(256));
+	__malloc_recorded(0, (char *)"none", at(512));
+	__malloc_recorded(8, (char *)"none", NULL);
+	__calloc_recorded(3, 5, (char *)"c", at(512));
+	__calloc_recorded(0, 5, (char *)"none", at(1024));
+	__realloc_recorded(at(256), 48, (char *)"m", at(768));
+	__realloc_recorded(at(768), 96, (char *)"m", NULL); /* failed: the block stays */
+	__realloc_recorded(at(768), 0, (char *)"m", NULL);  /* freed */
+	__free_recorded(at(512));
+	__free_recorded(NULL);
+}
+
+static void annotations_are_recorded_in_order(void)
+{
+	records(annotations, "",
+		"add +0 4x8 'struct one'\nr8 +8\nremove +0\nadd +0 8x4 'struct two'\nremove +0\n"
+		"add +128 1x16 ''\nadd +256 1x24 'm'\nadd +512 3x5 'c'\nremove +256\n"
+		"add +768 1x48 'm'\nremove +768\nremove +512\n");
+}
+
+/* ---- tests: functions and coroutines -------------------------------------------------- */
+
+static __attribute__((noinline)) void enter_one(void)
+{
+	__tsan_func_entry(code(0x2000));
+	__tsan_read8(at(8));
+	__tsan_func_exit();
+	__asm__ volatile(""); /* no jump to it: the runtime compares frames */
+}
+
+static void calls(void)
+{
+	__tsan_func_entry(code(0x1000));
+	__tsan_read8(at(0));
+	enter_one();
+	__tsan_read8(at(16));
+	enter_one();
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+static const struct ctp_memory_site site = { "dir/a.c", "await_all", 12 };
+
+static void coroutines(void)
+{
+	cacheray_coroutine(CTP_MEMORY_CREATED, at(0), 7, "reader");
+	cacheray_coroutine(CTP_MEMORY_CREATED, at(8), 8, NULL);
+	cacheray_coroutine(CTP_MEMORY_RESUMED, at(0), 7, NULL);
+	__tsan_read8(at(0));
+	cacheray_coroutine(CTP_MEMORY_RESUMED, at(8), 8, NULL); /* inside of the first */
+	__tsan_read8(at(8));
+	cacheray_coroutine(CTP_MEMORY_ENDED, at(8), 8, NULL);
+	__tsan_read8(at(16));
+	cacheray_coroutine(CTP_MEMORY_SUSPENDED, at(0), 7, &site);
+	__tsan_read8(at(24));
+	cacheray_coroutine(CTP_MEMORY_RESUMED, at(0), 7, NULL);
+	__tsan_read8(at(32));
+	cacheray_coroutine(CTP_MEMORY_DESTROYED, at(0), 7, NULL);
+	__tsan_read8(at(40));
+}
+
+static void changes_of_coroutines_are_recorded(void)
+{
+	records(coroutines, "",
+		"coro 7 cause 1 'reader|'\nr8 +0\n"
+		"coro 8 cause 1 '|'\nr8 +8\n"
+		"coro 7 cause 2 'reader|'\nr8 +16\n"
+		"coro 0 cause 2 ''\nr8 +24\n"
+		"coro 7 cause 1 'reader|dir/a.c|await_all|12'\nr8 +32\n"
+		"coro 0 cause 2 ''\nr8 +40\n");
+}
+
+static void functions_are_recorded_on_request(void)
+{
+	records(calls, "", "r8 +0\nr8 +8\nr8 +16\nr8 +8\n");
+	records(calls, "stacks=1",
+		"exit 0\nenter 1000\nr8 +0\nenter 2000\nr8 +8\nexit 1\nr8 +16\nenter 2000\nr8 +8\n"
+		"exit 1\nexit 1\n");
+}
+
+/* ---- tests: limits --------------------------------------------------------------------- */
+
+static void many_accesses(void)
+{
+	size_t i;
+
+	for (i = 0; i < 100000; i++)
+		__tsan_read4(at(i * 64 % sizeof(data)));
+}
+
+static void a_small_buffer_loses_nothing_if_the_program_waits(void)
+{
+	CHECK_EQ(run(many_accesses, "buffer=256K"), 0);
+	is_quiet = true;
+	read_back(path);
+	is_quiet = false;
+	CHECK_EQ(blocks.nr_accesses, 100000);
+	CHECK_EQ(blocks.lost, 0);
+	CHECK_EQ(blocks.left_out, 0);
+}
+
+int main(void)
+{
+	snprintf(scratch, sizeof(scratch), "/tmp/memory-rt-XXXXXX");
+	CHECK(mkdtemp(scratch) != NULL);
+	unsetenv("CACHERAY_REGION");
+	RUN(each_access_is_recorded_with_its_size_and_kind);
+	RUN(no_access_is_recorded_while_it_is_off);
+	RUN(a_part_of_the_accesses_is_recorded_on_request);
+	RUN(annotations_are_recorded_in_order);
+	RUN(changes_of_coroutines_are_recorded);
+	RUN(functions_are_recorded_on_request);
+	RUN(a_small_buffer_loses_nothing_if_the_program_waits);
+	unlink(path);
+	rmdir(scratch);
+	return 0;
+}
