@@ -165,9 +165,9 @@ static void lines_lanes(const struct collector_result *r)
 		fprintf(stderr, "corotracer: without lanes: %s; a station holds 8 events\n",
 			r->no_lanes.text);
 	if (r->lanes.broken)
-		fprintf(stderr,
-			"corotracer: %u lane%s had corrupt data and were not read further\n",
-			r->lanes.broken, number_plural(r->lanes.broken));
+		fprintf(stderr, "corotracer: %u lane%s had corrupt data and %s not read further\n",
+			r->lanes.broken, number_plural(r->lanes.broken),
+			r->lanes.broken == 1 ? "was" : "were");
 }
 
 /* Facts: what the kernel said of threads and descriptors, and frames. */
