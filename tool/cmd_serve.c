@@ -93,8 +93,10 @@ static int run_serve(int argc, char **argv)
 	if (status < 0)
 		status = serving_run(&o.serving);
 	run_metrics_end(&o.metrics);
-	shipping_stop(&o.shipping);
-	shipping_text(&o.shipping, o.serving.quiet);
+	if (o.shipping.child > 0) { /* it was started */
+		shipping_stop(&o.shipping);
+		shipping_text(&o.shipping, o.serving.quiet);
+	}
 	return status;
 }
 

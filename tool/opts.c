@@ -149,8 +149,11 @@ static bool opt_apply(const struct opt *o, const struct opt_use *use, void *opti
 
 	if (o->given)
 		((bool *)options)[o->given - 1] = true;
-	if (use->value && !strcmp(o->name, "json"))
+	if (use->value && !strcmp(o->name, "json")) {
+		if (!*use->value)
+			return opt_invalid(use, "a name");
 		json_file_set(use->value);
+	}
 	if (o->type == OPT_TYPE_CALL)
 		return o->parse(field, use);
 	if (o->type == OPT_TYPE_COUNT) {

@@ -85,8 +85,10 @@ static int shipping_choose_trace(struct shipping *s, const char **output, enum t
 
 	if (has_output && (is != TRACE_FORMAT_CT || !strcmp(*output, "-")))
 		return spool_refuse(s, "--ship needs a trace in the compact format, in a file",
-				    "name it with -o FILE.ct, or leave out -o: then only the spool "
-				    "is written");
+				    !strcmp(s->command, "serve")
+					    ? "'corotracer export ct -i TRACE -o FILE.ct' makes one"
+					    : "name it with -o FILE.ct, or leave out -o: then only "
+					      "the spool is written");
 	if (has_output && s->options.spool)
 		return spool_refuse(s, "--spool cannot be used with -o: that file is the spool",
 				    "leave out one of them");

@@ -7,6 +7,7 @@
 from dataclasses import dataclass
 
 import recorder
+import refused
 import wrong_specs
 
 
@@ -17,6 +18,12 @@ class Served:
     answers: list
     body_lines: int = 10000  # of each request that are compared
     skipped: tuple = ()  # beginnings of requests that are not compared
+
+
+@dataclass
+class Several:
+    """Commands whose outputs are in one file, one after the other."""
+    commands: list
 
 
 SMALL = ["-l", "1k,2", "-l", "8k,4"]
@@ -375,6 +382,13 @@ TOOL = {
     "query-wrong": ["query", "{kinds}", "SELECT nothing FROM nowhere"],
 }
 
-GROUPS = {"info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "compiler": COMPILER, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}
+REFUSED = {
+    "refused-run": Several(refused.of_run()),
+    "refused-frames": Several(refused.of_frames()),
+    "refused-looks": Several(refused.of_looks()),
+    "refused-memory": Several(refused.of_memory()),
+}
+
+GROUPS = {"refused": REFUSED, "info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "compiler": COMPILER, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}
 # Groups with commands that need libraries which a build may leave out.
-WITH_LIBRARIES = ("export", "odd_traces", "frames", "fleet", "stores", "asked", "tool")
+WITH_LIBRARIES = ("refused", "export", "odd_traces", "frames", "fleet", "stores", "asked", "tool")

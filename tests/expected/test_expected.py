@@ -94,8 +94,17 @@ def run_with_server(served, inputs, dir, place):
         server.close()
 
 
+def run_several(several, inputs, dir, place):
+    """Each command line, what it printed, and what it wrote."""
+    lines = []
+    for number, args in enumerate(several.commands):
+        here = f"{place}-{number}"
+        lines += ["$ corotracer " + " ".join(args), *(line.replace(here, place) for line in run_command(args, inputs, dir, here)), ""]
+    return lines
+
+
 def result_of(case, inputs, dir, place):
-    run = run_command if isinstance(case, list) else run_with_server
+    run = run_command if isinstance(case, list) else run_several if isinstance(case, cases.Several) else run_with_server
     text = "\n".join(run(case, inputs, dir, place))
     for path, name in PLACES + ((place, "OUT"), (dir, "IN")):
         text = text.replace(path, name)
@@ -131,7 +140,7 @@ def difference_of(name, case, got):
     """'load' sends what it has after a second: on a machine that stops for so long there are more requests, and one more attempt decides."""
     text = compare(name, got)
     for attempt in range(2):
-        if not text or isinstance(case, list):
+        if not text or not isinstance(case, cases.Served):
             break
         dir, inputs = inputs_once()
         text = compare(name, result_of(case, inputs, dir, f"out-{name}-{attempt}"))
@@ -148,7 +157,7 @@ def check_group(group):
     for name, case, got in results(cases.GROUPS[group]):
         text = difference_of(name, case, got)
         if text:
-            found.append(f"corotracer {' '.join(case if isinstance(case, list) else case.args)}\n{text}")
+            found.append(f"{name}: corotracer {' '.join(case if isinstance(case, list) else getattr(case, 'args', ['...']))}\n{text}")
     assert not found, f"{len(found)} outputs differ\n" + "\n\n".join(found)
 
 

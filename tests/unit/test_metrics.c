@@ -399,8 +399,66 @@ static void every_family_is_written_exactly(void)
 	metrics_release(&m);
 }
 
+/* The shipper of a trace writes TRACE.shipped. */
+static void what_is_shipped_is_read_from_the_file_beside_the_trace(void)
+{
+	static const char text[] =
+		"{\"shipped\":{\"blocks\":1,\"bytes\":2,\"transitions\":3,\"others\":4},"
+		"\"spooled\":{\"blocks\":5,\"bytes\":6,\"transitions\":7,\"others\":8},"
+		"\"given_up\":{\"blocks\":9,\"bytes\":-10,\"transitions\":11},"
+		"\"trouble\":%s}";
+	char dir[] = "/tmp/corotracer-test-XXXXXX", trace[64], path[80];
+	struct metrics_spool spool;
+	struct err err = { 0 };
+	struct metrics m;
+	FILE *f;
+
+	CHECK(mkdtemp(dir) != NULL);
+	snprintf(trace, sizeof(trace), "%s/t", dir);
+	snprintf(path, sizeof(path), "%s.shipped", trace);
+	CHECK(!metrics_spool_read(&spool, trace)); /* there is none */
+	f = fopen(path, "w");
+	CHECK(f != NULL);
+	CHECK(!metrics_spool_read(&spool, trace)); /* empty */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	fprintf(f, text, "null");
+	fclose(f);
+	CHECK_EQ(metrics_init(&m, trace, 0, &err), 0);
+	CHECK_EQ(sample(&m, "\ncorotracer_ship_up"), 1);
+	CHECK_EQ(sample(&m, "\ncorotracer_spool_blocks"), 5);
+	CHECK_EQ(sample(&m, "\ncorotracer_spool_bytes"), 6);
+	CHECK_EQ(sample(&m, "\ncorotracer_spool_events{kind=\"transition\"}"), 7);
+	CHECK_EQ(sample(&m, "\ncorotracer_spool_events{kind=\"other\"}"), 8);
+	CHECK_EQ(sample(&m, "\ncorotracer_ship_blocks_total{result=\"acknowledged\"}"), 1);
+	CHECK_EQ(sample(&m, "\ncorotracer_ship_blocks_total{result=\"given_up\"}"), 9);
+	CHECK_EQ(sample(&m, "\ncorotracer_ship_bytes_total{result=\"acknowledged\"}"), 2);
+	CHECK_EQ(sample(&m, "\ncorotracer_ship_bytes_total{result=\"given_up\"}"), 0);
+	CHECK_EQ(sample(&m, "\ncorotracer_ship_events_total{result=\"acknowledged\",kind="
+			    "\"transition\"}"),
+		 3);
+	CHECK_EQ(sample(&m,
+			"\ncorotracer_ship_events_total{result=\"acknowledged\",kind=\"other\"}"),
+		 4);
+	CHECK_EQ(sample(&m,
+			"\ncorotracer_ship_events_total{result=\"given_up\",kind=\"transition\"}"),
+		 11);
+	CHECK_EQ(sample(&m, "\ncorotracer_ship_events_total{result=\"given_up\",kind=\"other\"}"),
+		 0);
+	f = fopen(path, "w");
+	CHECK(f != NULL);
+	fprintf(f, text, "\"the receiver does not answer\"");
+	fclose(f);
+#pragma GCC diagnostic pop
+	CHECK_EQ(sample(&m, "\ncorotracer_ship_up"), 0);
+	metrics_release(&m);
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
+	RUN(what_is_shipped_is_read_from_the_file_beside_the_trace);
 	RUN(every_family_is_written_exactly);
 	RUN(coroutines_are_counted_where_they_are);
 	RUN(a_coroutine_without_a_birth_is_at_no_known_site);
