@@ -62,10 +62,15 @@ static void programs_of_others_have_their_own_order(void)
 	struct desc d = { .dialect = DESC_PPT };
 	const struct counters counters = two_counters();
 	const struct ppt_old_control *old = (const void *)&block;
+	const size_t first = offsetof(struct ppt_old_control, counterdata);
+	const size_t entry = 8 + sizeof(struct perf_event_attr);
 
 	CHECK_EQ(control_size(&d, PPT_STAMP_NS), 80 + 3 * 136);
 	control_of(&d, &counters, PPT_STAMP_NONE);
 	CHECK_EQ(old->nr_perf_ctrs, 2);
+	CHECK_EQ(block.bytes[first + entry], 1); /* its number, then its attributes */
+	CHECK_EQ(block.bytes[first + 8 + 8], 11);
+	CHECK_EQ(block.bytes[first + entry + 8 + 8], 22);
 	CHECK(!block.control.magic);
 	CHECK_EQ(block.control.control_blk_sz, 56 + 2 * (8 + sizeof(struct perf_event_attr)));
 	d.dialect = DESC_SEED;
@@ -105,6 +110,10 @@ static void counters_that_were_not_opened_are_unmeasured(void)
 	const struct counters counters = two_counters();
 	struct frames_control c = control_of(&d, &counters, PPT_STAMP_NONE);
 
+	CHECK_EQ(block.control.nr_perf_ctrs, 2);
+	CHECK_EQ(block.control.counterdata[0][8], 11); /* the config of perf_event_attr */
+	CHECK_EQ(block.control.counterdata[1][8], 22);
+	CHECK_EQ(block.control.counterdata[2][8], 0);
 	CHECK_EQ(control_unmeasured(&c, &counters, false), 0);
 	CHECK_EQ(control_unmeasured(&c, &counters, true), 0);
 	block.control.counterdata[1][8] ^= 1; /* of an earlier collector */

@@ -6,6 +6,7 @@
  * thing for each letter that it gets, and answers, so that nothing here depends on time.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -83,9 +84,24 @@ static void program_main(int fd)
 	_exit(0);
 }
 
+/* Descriptors of this process. */
+static unsigned count_fds(void)
+{
+	unsigned nr = 0;
+	int fd;
+
+	for (fd = 0; fd < 64; fd++)
+		nr += fcntl(fd, F_GETFD) >= 0;
+	return nr;
+}
+
+static unsigned fds_before;
+
 static void program_start(void)
 {
 	int pair[2];
+
+	fds_before = count_fds();
 
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	program.pid = fork();
@@ -266,6 +282,7 @@ static void session_end(struct attach *a)
 
 	program_end();
 	session_detach(a);
+	CHECK_EQ(count_fds(), fds_before);
 	CHECK(id == 0 || shmctl(id, IPC_STAT, &ds) < 0);
 	CHECK(data == 0 || shmctl(data, IPC_STAT, &ds) < 0);
 }
@@ -569,6 +586,35 @@ static void stamps_name_the_thread_and_the_time(void)
 	CHECK_EQ(a.stats.threads, 2);
 }
 
+static void count_frame(void *arg, uint64_t ticket, const uint8_t *image)
+{
+	(void)arg, (void)ticket, (void)image;
+}
+
+/* With blocks the program's own counts say how many are lost. */
+static void frames_that_blocks_lose_are_counted(void)
+{
+	struct attach_config config = program_with("Busy", 1024);
+	struct err err;
+	struct attach a;
+
+	config.stamp_kind = PPT_STAMP_NS;
+	session_start(&a, &config);
+	program_does('b', 1);
+	CHECK_EQ(session_step(&a, &err), 0);
+	CHECK_EQ(session_step(&a, &err), 0);
+	a.config.sink.frame = count_frame;
+	program_does('b', 1030); /* six more than there are slots */
+	CHECK_EQ(session_step(&a, &err), 0);
+	CHECK(attach_has_blocks(&a));
+	noted();
+	session_end(&a);
+	CHECK_STR(noted(), "lost 6\n"); /* known at the end */
+	CHECK_EQ(a.stats.recorded, 1025);
+	CHECK_EQ(a.stats.lost, 6);
+	CHECK_EQ(a.stats.issued, 1031);
+}
+
 /* ---- tests: sizes ------------------------------------------------------------------- */
 
 static void the_number_of_slots_is_a_power_of_two(void)
@@ -831,6 +877,7 @@ int main(void)
 	RUN(a_ring_is_resized_on_request);
 	RUN(a_buffer_without_resize_says_so);
 	RUN(stamps_name_the_thread_and_the_time);
+	RUN(frames_that_blocks_lose_are_counted);
 	RUN(the_number_of_slots_is_a_power_of_two);
 	RUN(a_buffer_has_one_collector);
 	RUN(an_owner_that_is_no_collector_is_replaced);
