@@ -436,6 +436,24 @@ static void the_region_of_a_killed_collector_is_recovered(void)
 	s = read_trace(recovered);
 	CHECK_STR(text, story);
 	CHECK_EQ(s.totals.exit_status, -1);
+	CHECK(s.totals.complete); /* what the collector wrote, and the rest */
+	CHECK_EQ(s.totals.collected, 5);
+	CHECK_EQ(s.totals.written, 5);
+	CHECK_EQ(s.totals.lost + s.totals.lost_full + s.totals.lost_output, 0);
+	CHECK_EQ(s.totals.others_collected, 8);
+	CHECK_EQ(s.totals.others_written, 8);
+	CHECK_EQ(s.totals.others_lost, 0);
+	CHECK_EQ(s.nr_runs, 1);
+	CHECK_EQ(s.nr_processes, 1);
+	/* Only what the region has. */
+	o.join = false;
+	CHECK_EQ(recover_open(&rec, region, &o, &err), 0);
+	recover_close(&rec);
+	s = read_trace(recovered);
+	CHECK(!s.totals.complete);
+	CHECK_EQ(s.nr_runs, 1);
+	CHECK_EQ(s.totals.written, s.totals.collected);
+	CHECK_EQ(s.totals.others_lost, 0);
 	/* What is left can be removed. */
 	CHECK_EQ(region_remove(region, &err), 0);
 	CHECK(!is_there(region));
