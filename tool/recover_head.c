@@ -269,9 +269,14 @@ static void recover_text_head(struct printer *p, const struct recover *r, const 
 	print_text(p, "\n\n  made          ");
 	recover_put_date(p, r->image.made);
 	print_text(p, "\n  state as of   ");
-	recover_put_moment(p, r, recover_moment(r));
-	print_text(p, "%s\n",
-		   r->same_time && recover_goes_on(r) ? ", now" : ", the last sign of life");
+	if (recover_moment(r)) {
+		recover_put_moment(p, r, recover_moment(r));
+		print_text(p, "%s\n",
+			   r->same_time && recover_goes_on(r) ? ", now"
+							      : ", the last sign of life");
+	} else {
+		print_text(p, "unknown: the region has no time\n");
+	}
 	recover_put_collector(p, r);
 	recover_print_processes(p, r, all ? r->nr_processes : RECOVER_THREADS);
 	recover_put_clock(p, r);
