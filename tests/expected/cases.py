@@ -387,6 +387,8 @@ REFUSED = {
     "refused-frames": Several(refused.of_frames()),
     "refused-looks": Several(refused.of_looks()),
     "refused-memory": Several(refused.of_memory()),
+    "completed": Several(refused.completed()),
+    "told": Several(refused.told("{story}")),
 }
 
 GROUPS = {"refused": REFUSED, "info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "compiler": COMPILER, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}

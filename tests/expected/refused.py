@@ -75,3 +75,21 @@ def of_memory():
                  f"{NO_PID} start extra", f"--for 0 {NO_PID} start", f"--for 1 {NO_PID} start", f"--for 86400001 {NO_PID} start", f"--for 10 {NO_PID} stop"),
         *options(["mem", "recover"], "", "a b c", "/nonexistent/dir", "/nonexistent/dir {out}/m"),
     ]
+
+
+def completed():
+    """What a shell offers after these words; the last one is being typed ("_": empty)."""
+    lines = ["", "_", "re", "mem _", "mem s", "mem sim _", "mem sim --l", "run _", "run --", "run --on-full _", "run --on-full=", "run --format c", "run -o x ./p", "run -- a b",
+             "run -o x -- a b", "report --fail-on _", "report --fail-on=dead", "info _", "info a b", "export _", "export c", "export csv _", "why --fail-on _",
+             "nothing _", "help _", "help mem _", "serve --port _", "recover --", "mem cc _", "mem cc -c x", "top -- ./p -x"]
+    return [["--complete", *(("" if word == "_" else word) for word in line.split())] for line in lines] + \
+        [["--completion", "ksh"], ["why", "--", "true"], ["why", "--", "false"], ["why", "--json", "--", "true"]]
+
+
+def told(program):
+    """Runs of a program with a known story; the trace itself has times, and is not kept."""
+    story = ["--", program, "child", "story"]
+    run = ["run", "-o", "/dev/null"]
+    return [[*run, *more, *story] for more in ([], ["-q"], ["--fail-on-loss"], ["--wait-all"], ["--no-inherit"], ["-n", "1"], ["--on-full", "drop"], ["--flight-recorder", "1M"])] + \
+        [[*run, "--", program, "child", "killed"], [*run, "-q", "--fail-on-loss", "--", program, "child", "killed"], [*run, "--frames", *story],
+         [*run, "--mem", *story], [*run, "--check", *story], ["-n", "1", "-cmd", "true"], ["-h"]]

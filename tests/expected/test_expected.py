@@ -33,13 +33,13 @@ INPUTS = []
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("COROTRACER_", "PG", "MYSQL_"))},
                "TZ": "UTC", "CLICKHOUSE_PASSWORD": "secret", "OTEL_EXPORTER_OTLP_HEADERS": "x-test=one, x-more=two=2,none,=x", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
 # Where things are: on this computer, and in the results.
-PLACES = ((str(HERE), "HERE"), (shutil.which("gcc") or "gcc", "GCC"))
+PLACES = ((str(HERE), "HERE"), (shutil.which("gcc") or "gcc", "GCC"), (os.environ.get("STORY") or "STORY", "STORY"))
 RUN_ID = re.compile(r"\b([0-9a-f]{32}|[0-9a-f]{16})\b")
 # What differs from run to run.
 VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
     (r"corotracer (version )?\d+\.\d+\.\d+", "corotracer VERSION"), (r"'\d+\.\d+\.\d+'", "'VERSION'"), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'),
     (r"(events|frames|rows|spans)(.*)( in|,) [\d.]+ (ns|us|ms|s)\b", r"\1\2\3 TIME"), (r'"duration_ns":\d+}', '"duration_ns":TIME}'),
-    (r"/\S+/lib(?=/(lib)?cacheray)", "LIB"), (r"-idirafter /\S+", "-idirafter INCLUDE"), (r"-rpath,/\S+", "-rpath,LIB"),
+    (r" \(reading them took [\d.]+ s more\)", ""), (r"/\S+/lib(?=/(lib)?cacheray)", "LIB"), (r"-idirafter /\S+", "-idirafter INCLUDE"), (r"-rpath,/\S+", "-rpath,LIB"),
     (r'uuid = "[-0-9a-f]+"', 'uuid = "UUID"'), (r"corotracer/[0-9a-f]{32}/", "corotracer/TOKEN/"))]
 
 
@@ -56,7 +56,7 @@ def make_inputs(dir):
           "every": frame_inputs.every(dir), "ticks": frame_inputs.ticks(dir), "half": frame_inputs.cut(dir)}
     at.update(make_shipped(dir, at))
     wrong_specs.write(dir)
-    return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE)}
+    return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE), "story": os.environ.get("STORY", "")}
 
 
 def make_shipped(dir, at):
