@@ -6,13 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "inspect/described_text.h"
 #include "inspect/tokio_verdicts.h"
 #include "inspect/wait_text.h"
 
 #define DESCRIPTORS_TEXT 5
 #define DESCRIPTORS_JSON 100
-
-#include "inspect/described_text.h"
 
 /* The level with that place and parent, searched among the levels of tasks; 0: no memory. */
 static uint32_t tokio_level(struct inspection *in, size_t first, const struct rust_place *place,
@@ -58,31 +57,71 @@ static int task_by_stack(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+/* Tasks with the same stack, which are beside each other after task_by_places(). */
+struct task_run {
+	uint64_t addr; /* of the first task */
+	size_t first;
+};
+
+static int run_by_address(const void *a, const void *b)
+{
+	const struct task_run *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Pointers of this program decide the order of runs in the list: the result is by address. */
+static struct task_run *task_runs(const struct tokio_tasks *t, size_t *nr)
+{
+	struct task_run *runs = calloc(t->nr + 1, sizeof(*runs));
+	size_t i;
+
+	*nr = 0;
+	for (i = 0; runs && i < t->nr; i++) {
+		/* Equal stacks have the same array. */
+		if (!i || t->tasks[i].places->places != t->tasks[i - 1].places->places)
+			runs[(*nr)++] = (struct task_run){ t->tasks[i].addr, i };
+	}
+	if (runs && *nr)
+		qsort(runs, *nr, sizeof(*runs), run_by_address);
+	return runs;
+}
+
+/* The stack of the tasks from @first on that have the same one.  0 or -ENOMEM. */
+static int task_run_resolve(struct inspection *in, size_t first, size_t first_level)
+{
+	struct tokio_task *tasks = in->tokio.tasks;
+	const struct rust_stack *stack = tasks[first].places;
+	uint32_t level = 0;
+	size_t i;
+
+	for (i = 0; i < stack->nr; i++) {
+		level = tokio_level(in, first_level, stack->places[i], level);
+		if (!level)
+			return -ENOMEM;
+	}
+	for (i = first; i < in->tokio.nr && tasks[i].places->places == stack->places; i++)
+		tasks[i].stack = level;
+	return 0;
+}
+
 static int tokio_stacks_resolve(struct inspection *in)
 {
-	const struct rust_place *const *last = NULL;
-	size_t first = in->nr_levels, i, at;
+	size_t first_level = in->nr_levels, i, nr;
+	struct task_run *runs;
+	int rc = 0;
 
-	if (in->tokio.nr)
-		qsort(in->tokio.tasks, in->tokio.nr, sizeof(*in->tokio.tasks), task_by_places);
-	for (i = 0; i < in->tokio.nr; i++) {
-		struct tokio_task *task = &in->tokio.tasks[i];
-
-		/* Equal stacks have the same array. */
-		if (i && task->places->places == last) {
-			task->stack = in->tokio.tasks[i - 1].stack;
-			continue;
-		}
-		last = task->places->places;
-		for (at = 0; at < task->places->nr; at++) {
-			task->stack = tokio_level(in, first, task->places->places[at], task->stack);
-			if (!task->stack)
-				return -ENOMEM;
-		}
-	}
-	if (in->tokio.nr)
-		qsort(in->tokio.tasks, in->tokio.nr, sizeof(*in->tokio.tasks), task_by_stack);
-	return 0;
+	if (!in->tokio.nr)
+		return 0;
+	qsort(in->tokio.tasks, in->tokio.nr, sizeof(*in->tokio.tasks), task_by_places);
+	runs = task_runs(&in->tokio, &nr);
+	if (!runs)
+		return -ENOMEM;
+	for (i = 0; !rc && i < nr; i++)
+		rc = task_run_resolve(in, runs[i].first, first_level);
+	free(runs);
+	qsort(in->tokio.tasks, in->tokio.nr, sizeof(*in->tokio.tasks), task_by_stack);
+	return rc;
 }
 
 static bool task_is_alike(const struct tokio_task *x, const struct tokio_task *y)
