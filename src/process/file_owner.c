@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,20 +120,32 @@ void file_owner_leave(const struct file_owner *owner)
 	setfsgid(getegid());
 }
 
+/* The directory with the first @size bytes of @name, in @dir; not a link. */
+static int owner_open_part(int dir, const char *name, size_t size)
+{
+	char part[NAME_MAX + 1];
+
+	if (size >= sizeof(part)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(part, name, size);
+	part[size] = '\0';
+	return openat(dir, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 /*
  * For kernels before 5.6, without openat2(2): one directory after the other, and none of them may
  * be a link.
  */
 static int owner_open_plain(int root, const char *path)
 {
-	char name[64];
 	int dir = fcntl(root, F_DUPFD_CLOEXEC, 3), next;
 	size_t size;
 
 	for (path += strspn(path, "/"); dir >= 0 && *path; path += strspn(path, "/")) {
 		size = strcspn(path, "/");
-		snprintf(name, sizeof(name), "%.*s", (int)size, path);
-		next = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = owner_open_part(dir, path, size);
 		close(dir);
 		dir = next;
 		path += size;
