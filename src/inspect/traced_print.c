@@ -35,7 +35,7 @@ static void print_traced_wait(struct printer *p, const struct traced_coroutine *
 	if (c->reason)
 		print_text(p, " (%s%s", c->reason, c->has_resource ? "" : ")");
 	else if (c->has_resource)
-		print_text(p, " (");
+		print_text(p, " (resource");
 	print_known(p, "resource", c->has_resource ? " %s)" : NULL, c->has_resource, c->resource,
 		    NULL);
 	print_text(p, " for %.1f s", (double)c->state_ns / 1e9);
@@ -194,8 +194,10 @@ void print_traced_rest(struct inspection *in, struct printer *p)
 	}
 	rest = list->nr - list->nr_joined;
 	print_object(p, "collector");
-	print_text(p, "\nA collector traces this program");
-	print_known(p, "pid", " (pid %s)", list->collector != 0, list->collector, "");
+	print_text(p, list->collector ? "\nA collector traces this program"
+				      : "\nA collector that has ended traced this program");
+	print_known(p, "pid", list->collector ? " (pid %s)" : NULL, list->collector != 0,
+		    list->collector, NULL);
 	print_string(p, "region", list->region);
 	print_count(p, "coroutines", ": it knows %s coroutines", list->nr);
 	print_count(p, "joined", ", %s of them were found above", list->nr_joined);
