@@ -2,14 +2,16 @@
 /*
  * test_saved_programs.c - what is said about programs that were saved while they slept.
  *
- *	test_saved_programs FOLDER [text] NAME...
+ *	test_saved_programs FOLDER [text|cached] NAME...
  *
  * FOLDER/NAME was written by save_programs.py.  The report must be tests/fixtures/golden/why/NAME;
  * with the variables of coroutines, NAME.locals, whose first line is the compiler of the program.
- * "text": the variables are not compared as JSON, which is large.  A program that could not be
- * built here, or was built by another compiler, is left out.
+ * "text": the variables are not compared as JSON, which is large.  "cached": each program is looked
+ * at twice, the second time with what the first look has kept in the cache.  A program that could
+ *not be built here, or was built by another compiler, is left out.
  */
 #include <ctype.h>
+#include <dirent.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -21,7 +23,7 @@
 #include "symbols/type_rules.h"
 
 static struct err err;
-static bool is_text_only;
+static bool is_text_only, is_cached;
 
 /* ---- what differs from run to run ------------------------------------------------- */
 
@@ -253,16 +255,59 @@ static bool check_program(const char *folder, const char *name, const struct typ
 	return true;
 }
 
+/* An empty cache, which ends with the test. */
+static void cache_make(char path[64])
+{
+	snprintf(path, 64, "/tmp/corotracer-saved-XXXXXX");
+	CHECK(mkdtemp(path) != NULL);
+	setenv("XDG_CACHE_HOME", path, 1);
+	index_cache_set(true);
+}
+
+static void cache_remove(const char *path)
+{
+	char folder[128], entry[512];
+	struct dirent *e;
+	size_t nr = 0;
+	DIR *list;
+
+	snprintf(folder, sizeof(folder), "%s/corotracer", path);
+	list = opendir(folder);
+	CHECK(list != NULL);
+	while ((e = readdir(list)) != NULL) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(entry, sizeof(entry), "%s/%s", folder, e->d_name);
+		unlink(entry);
+		nr++;
+	}
+	closedir(list);
+	CHECK(nr > 1); /* programs and libraries */
+	CHECK_EQ(rmdir(folder), 0);
+	CHECK_EQ(rmdir(path), 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct type_rules *rules = rules_load();
+	char cache[64];
 	int i, nr = 0;
 
 	CHECK(argc > 2);
 	index_cache_set(false);
 	is_text_only = !strcmp(argv[2], "text");
-	for (i = 2 + is_text_only; i < argc; i++)
+	is_cached = !strcmp(argv[2], "cached");
+	if (is_cached)
+		cache_make(cache);
+	for (i = 2 + (is_text_only || is_cached); i < argc; i++) {
 		nr += check_program(argv[1], argv[i], rules);
+		if (is_cached)
+			nr += check_program(argv[1], argv[i], rules);
+	}
+	if (is_cached && nr)
+		cache_remove(cache);
+	else if (is_cached)
+		rmdir(cache);
 	type_rules_free(rules);
 	if (!nr)
 		SKIP("none of the programs was built here by the same compiler");
