@@ -168,7 +168,8 @@ static unsigned arm_access_size(unsigned id, unsigned reg)
 	case ARM64_INS_LDURH:
 		return 2;
 	default:
-		return reg >= ARM64_REG_W0 && reg <= ARM64_REG_W30 ? 4 : 8;
+		return (reg >= ARM64_REG_W0 && reg <= ARM64_REG_W30) || reg == ARM64_REG_WZR ? 4
+											     : 8;
 	}
 }
 
@@ -295,6 +296,15 @@ static void sweep_forget_written(struct sweep *s)
 	}
 }
 
+/* Some versions of the disassembler do not list the calls of aarch64 as such. */
+static bool sweep_is_call(const struct sweep *s)
+{
+	if (s->machine == EM_AARCH64 &&
+	    (s->insn->id == ARM64_INS_BL || s->insn->id == ARM64_INS_BLR))
+		return true;
+	return capstone.cs_insn_group(s->handle, s->insn, CS_GRP_CALL);
+}
+
 /* A call may change the registers that a function need not preserve. */
 static void sweep_forget_call(struct sweep *s)
 {
@@ -334,7 +344,7 @@ static void sweep_step(struct sweep *s, const struct sweep_move *m)
 	sweep_forget_written(s);
 	if ((m->is_load || m->is_clear) && m->to.reg >= 0)
 		s->values[m->to.reg] = v;
-	if (capstone.cs_insn_group(s->handle, s->insn, CS_GRP_CALL))
+	if (sweep_is_call(s))
 		sweep_forget_call(s);
 	if (s->insn->id == X86_INS_JMP && s->machine == EM_X86_64)
 		sweep_forget_constants(s);
@@ -441,7 +451,7 @@ bool code_find_index(const struct code_bytes *code, struct code_field *out)
 			found = true;
 		}
 		sweep_step(&s, &m);
-		if (capstone.cs_insn_group(s.handle, s.insn, CS_GRP_CALL))
+		if (sweep_is_call(&s))
 			break;
 	}
 	sweep_end(&s);

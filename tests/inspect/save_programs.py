@@ -66,6 +66,9 @@ def main():
     path = tasks.build(None, "own") if shutil.which("cargo") else None
     for mode, args in TOKIO if path else ():
         save("tokio-" + mode, path, args, "rustc", quiet_s=0.4)
+    path = tasks.build(None, "smol", source=os.path.join(tasks.HERE, "smol")) if path else None
+    if path:
+        save("smol", path, (), "rustc", quiet_s=0.4)
     return 0
 
 
