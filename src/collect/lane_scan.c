@@ -375,14 +375,14 @@ void drain_look(struct drain *d, struct drain_look *out)
 	memset(out, 0, sizeof(*out));
 	if (!d->lanes->ext)
 		return;
+	/*
+	 * Read the clock before the number of lanes and their heads: everything written before that
+	 * time is then visible, also in a lane that was just opened.
+	 */
+	drain_set_limit(d);
 	used = lanes_used(&d->lanes->lanes);
 	if (used > d->nr_cursors)
 		drain_make_room(d, used);
-	/*
-	 * Read the clock before the lane heads: everything written before that time is then
-	 * visible.
-	 */
-	drain_set_limit(d);
 	for (i = 0; i < d->nr_cursors; i++)
 		d->cursors[i].orphan |= lane_look(d, i);
 	tell_sites(d);

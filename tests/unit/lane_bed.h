@@ -40,6 +40,7 @@ static struct ctp_site bed_sites[BED_SITES];
 static struct lanes bed;
 static struct tickclock bed_clock;
 static uint64_t bed_ticks;
+static void (*bed_before_mark)(void); /* called just before the drain reads the time */
 
 static inline uint64_t bed_ns(uint64_t ticks)
 {
@@ -49,6 +50,8 @@ static inline uint64_t bed_ns(uint64_t ticks)
 bool __wrap_tickclock_mark(struct tickclock *tc);
 bool __wrap_tickclock_mark(struct tickclock *tc)
 {
+	if (bed_before_mark)
+		bed_before_mark();
 	tickclock_add(tc, bed_ticks, bed_ns(bed_ticks));
 	return true;
 }

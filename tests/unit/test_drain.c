@@ -843,6 +843,27 @@ static void a_tick_is_enough_to_come_later(void)
 	drain_close(&drain);
 }
 
+/* Coroutine 1 is created on a new thread, and continues on one that has a lane. */
+static void open_and_hand_over(void)
+{
+	lane_open(1, 1);
+	put_event(1, 100, 1);
+	put_event(0, 200, 1);
+}
+
+/* A lane that is opened after a poll has begun and before it reads the time is part of the poll. */
+static void a_lane_opened_before_the_time_of_a_poll_is_looked_at(void)
+{
+	open_with(&in_order);
+	lane_open(0, 0);
+	bed_before_mark = open_and_hand_over;
+	CHECK_EQ(look().events, 2);
+	bed_before_mark = NULL;
+	CHECK_EQ(events[0].ev.addr, 100);
+	CHECK_EQ(events[1].ev.addr, 200);
+	drain_close(&drain);
+}
+
 static void lane_by_lane_each_is_in_order(void)
 {
 	uint32_t k;
@@ -1184,6 +1205,7 @@ int main(void)
 	RUN(events_of_many_lanes_are_in_one_order);
 	RUN(in_one_look_the_order_is_that_of_time);
 	RUN(a_tick_is_enough_to_come_later);
+	RUN(a_lane_opened_before_the_time_of_a_poll_is_looked_at);
 	RUN(lane_by_lane_each_is_in_order);
 	RUN(a_closed_lane_is_free_once_it_is_read);
 	RUN(a_lane_of_a_process_that_is_gone_is_free_once_it_is_read);
