@@ -14,8 +14,11 @@
    More behaviours than the code has: a thread may give up at any time to find a chunk (the
    code: a limit of chunks per lane, a pool that may not grow, a thousand tries); the
    collector looks, takes and gives back in any order and any number.
-   Not here: events of several records and the padding that they need, the pool of lanes (a
-   lane is opened once), the growth of the memory (ctp-K), the time of events.
+   An event has one or more records, in one chunk, which are published together.  Where the rest of
+   a chunk is too short for the next event, its first record says so, and the others are
+   left as they are.
+   Not here: the pool of lanes (a lane is opened once), the growth of the memory (ctp-K), the
+   time of events.
 *)
 Require Import Arith List Lia Bool Cantor.
 Require Import Memory.
@@ -59,7 +62,14 @@ Definition number_of (top : nat) : nat := snd (of_nat top).
 Definition record := list nat.
 Definition words := 4.                                 (* of a record *)
 
+(* What is published at once: the records of an event; a gap; or the rest of a chunk. *)
+Definition item := list record.
+
 Definition gap_record (nr : nat) : record := [2; nr; 0; 0].
+Definition pad_record : record := [3; 0; 0; 0].
+
+Definition is_pad (r : record) : bool := nth 0 r 0 =? 3.
+Definition followers (r : record) : nat := nth 3 r 0.  (* lane_followers() *)
 
 (* The orders of the accesses; the code's are all Ordered. *)
 Record orders := Orders
@@ -68,15 +78,17 @@ Record orders := Orders
     o_state : order;                                   (* ctp_lane_open(), ctp_thread_leave() *)
     o_state_look : order;                              (* lane_look(): the state *)
     o_give : order;                                    (* ctp_pool_give() *)
-    o_pop : order }.                                   (* ctp_pool_pop() *)
+    o_pop : order;                                     (* ctp_pool_pop() *)
+    o_whole : bool;                                    (* all records before the head *)
+    o_pad : bool }.                                    (* ctp_lane_pad() *)
 
-Definition ours : orders := Orders Ordered Ordered Ordered Ordered Ordered Ordered.
+Definition ours : orders := Orders Ordered Ordered Ordered Ordered Ordered Ordered true true.
 
 Section Programs.
 
 Variable room : nat.                                   (* records of a chunk *)
 Variable limit : nat.                                  (* chunks of the pool *)
-Variable event : nat -> nat -> record.                 (* of thread l: event k *)
+Variable event : nat -> nat -> item.                   (* of thread l: event k *)
 
 (* ---- a thread: lane_slow.h, pool.h ---------------------------------------------- *)
 
@@ -91,8 +103,8 @@ Inductive ppc :=
 | PFirst (c : nat)             (* ctp_lane_open(): its first chunk *)
 | POpen (c : nat)              (* and its state *)
 | PLinkTo (c : nat)            (* ctp_lane_advance() *)
-| PPut (w : nat)               (* ctp_record_put(): word w *)
-| PPublish                     (* ctp_lane_publish() *)
+| PPut (pad : bool) (i w : nat) (* ctp_record_put(): word w of record i, or of the padding *)
+| PPublish (pad : bool)        (* ctp_lane_publish() *)
 | PFull                        (* ctp_lane_count() *)
 | PEnd.                        (* it has left *)
 
@@ -101,37 +113,58 @@ Record producer := Producer
     pc : ppc;
     dead : bool;               (* takes no further step *)
     chain : list nat;          (* all its chunks, in order; it uses the last *)
-    log : list record;         (* ghost: what it has published *)
+    items : list item;         (* ghost: what it has published *)
     events : nat;              (* ghost: events so far, written or lost *)
     gap : nat;                 (* lost since the last record *)
     dropped : nat;             (* lost since the lane was opened *)
     homeless : nat }.          (* ghost: lost before that *)
 
+Definition log (p : producer) : list record := concat (items p).
+
 Definition producer0 : producer := Producer thread0 PIdle false [] [] 0 0 0 0.
 
 Definition at_pc (p : producer) (th : thread) (c : ppc) : producer :=
-  Producer th c (dead p) (chain p) (log p) (events p) (gap p) (dropped p) (homeless p).
+  Producer th c (dead p) (chain p) (items p) (events p) (gap p) (dropped p) (homeless p).
 
 Definition has_room (p : producer) : bool := length (log p) <? room * length (chain p).
 
-(* The record that is written now: first of all, what is missing. *)
-Definition now (l : nat) (p : producer) : record :=
-  if gap p =? 0 then event l (events p) else gap_record (gap p).
+(* The records that are written now: first of all, what is missing. *)
+Definition now (l : nat) (p : producer) : item :=
+  if gap p =? 0 then event l (events p) else [gap_record (gap p)].
+
+Definition fits (l : nat) (p : producer) : bool :=
+  length (log p) mod room + length (now l p) <=? room.
+
+Definition writing (pad : bool) (l : nat) (p : producer) : item :=
+  if pad then [pad_record] else now l p.
+
+(* The chunk and the place in it where record i of them goes. *)
+Definition at_record (p : producer) (i w : nat) : place :=
+  Word (nth (length (log p) / room) (chain p) 0) (length (log p) mod room + i) w.
+
+(* The rest of the chunk, as it is. *)
+Definition rest_of (m : memory) (p : producer) : item :=
+  map (fun i => map (fun w => newest m (at_record p i w)) (seq 0 words))
+      (seq 0 (room - length (log p) mod room)).
+
+Definition whole (pad : bool) (l : nat) (m : memory) (p : producer) : item :=
+  if pad then rest_of m p else now l p.
 
 Definition link_chunk (p : producer) (th : thread) (c : nat) : producer :=
-  Producer th PIdle (dead p) (chain p ++ [c]) (log p) (events p) (gap p) (dropped p)
+  Producer th PIdle (dead p) (chain p ++ [c]) (items p) (events p) (gap p) (dropped p)
            (homeless p).
 
-Definition published (l : nat) (p : producer) (th : thread) : producer :=
-  Producer th PIdle (dead p) (chain p) (log p ++ [now l p])
-           (if gap p =? 0 then S (events p) else events p) 0 (dropped p) (homeless p).
+Definition published (p : producer) (pad : bool) (it : item) (th : thread) : producer :=
+  Producer th PIdle (dead p) (chain p) (items p ++ [it])
+           (if negb pad && (gap p =? 0) then S (events p) else events p)
+           (if pad then gap p else 0) (dropped p) (homeless p).
 
 Definition count_drop (p : producer) (th : thread) : producer :=
-  Producer th PIdle (dead p) (chain p) (log p) (S (events p)) (S (gap p)) (S (dropped p))
+  Producer th PIdle (dead p) (chain p) (items p) (S (events p)) (S (gap p)) (S (dropped p))
            (homeless p).
 
 Definition count_homeless (p : producer) (th : thread) : producer :=
-  Producer th PIdle (dead p) (chain p) (log p) (S (events p)) (gap p) (dropped p)
+  Producer th PIdle (dead p) (chain p) (items p) (S (events p)) (gap p) (dropped p)
            (S (homeless p)).
 
 (* Continue a record, or a search for a chunk. @t: the message that a load returns. *)
@@ -150,7 +183,11 @@ Definition pstep (o : orders) (l t : nat) (m : memory) (p : producer)
     | None => Some (m, at_pc p (pth p) c)
     end in
   match pc p with
-  | PIdle => Some (m, at_pc p (pth p) (if has_room p then PPut 0 else PPop))
+  | PIdle =>
+      Some (m, at_pc p (pth p)
+        (if has_room p then
+           if fits l p then PPut false 0 0 else if o_pad o then PPut true 0 0 else PPublish true
+         else PPop))
   | PPop =>                                            (* (ctp-J) *)
       read (o_pop o) Top (fun v => if number_of v =? 0 then PExtend else PPopLink v)
   | PPopLink top => read Relaxed (Link (number_of top - 1)) (fun v => PPopCas top v)
@@ -166,12 +203,15 @@ Definition pstep (o : orders) (l t : nat) (m : memory) (p : producer)
       write (o_state o) (State l) 1 (fun th => link_chunk p th c)
   | PLinkTo c =>                                       (* the head that passes it: (ctp-H) *)
       write Relaxed (Link (last (chain p) 0)) (S c) (fun th => link_chunk p th c)
-  | PPut w =>
-      let n := length (log p) in
-      write Relaxed (Word (nth (n / room) (chain p) 0) (n mod room) w) (nth w (now l p) 0)
-            (fun th => at_pc p th (if S w <? words then PPut (S w) else PPublish))
-  | PPublish =>                                        (* (ctp-H) *)
-      write (o_publish o) (Head l) (S (length (log p))) (published l p)
+  | PPut pad i w =>
+      let it := writing pad l p in
+      write Relaxed (at_record p i w) (nth w (nth i it []) 0)
+            (fun th => at_pc p th
+              (if S w <? words then PPut pad i (S w)
+               else if (S i <? length it) && o_whole o then PPut pad (S i) 0 else PPublish pad))
+  | PPublish pad =>                                    (* (ctp-H) *)
+      let it := whole pad l m p in
+      write (o_publish o) (Head l) (length (log p) + length it) (published p pad it)
   | PFull =>
       match chain p with
       | [] => let (m', th) := fetch_add Homeless 1 m (pth p) in Some (m', count_homeless p th)
@@ -207,7 +247,7 @@ Definition pmove (p : producer) (by_thread : thread) : option producer :=
   end.
 
 Definition pdie (p : producer) : producer :=
-  Producer (pth p) (pc p) true (chain p) (log p) (events p) (gap p) (dropped p) (homeless p).
+  Producer (pth p) (pc p) true (chain p) (items p) (events p) (gap p) (dropped p) (homeless p).
 
 (* ---- the collector: lane_reader.c, lane_scan.c ------------------------------------- *)
 
@@ -219,16 +259,17 @@ Record cursor := Cursor
     heard : bool;              (* its thread has died *)
     given : nat;               (* the number of chunks that it gave back *)
     lost : nat;                (* as the last look found it *)
-    accepted : list record }.  (* what it has read, in order *)
+    taken : nat;               (* records that it has read, or passed *)
+    accepted : list item }.    (* what it has read, in order, without the padding *)
 
-Definition cursor0 : cursor := Cursor [] 0 false false 0 0 [].
+Definition cursor0 : cursor := Cursor [] 0 false false 0 0 0 [].
 
 Inductive cpc :=
 | CIdle
 | CAdopt (l : nat) (last_look : bool)  (* lane_adopt(): the first chunk *)
 | CHead (l : nat) (last_look : bool)   (* lane_look(): the head *)
 | CLost (l : nat) (last_look : bool)   (* count_drops() *)
-| CCopy (l : nat) (r : record)         (* copy_record(): what is copied *)
+| CCopy (l : nat) (rs : item) (r : record)  (* copy_record(): records, part of the next one *)
 | CGive (c : nat)                      (* ctp_pool_give(): the top *)
 | CGiveLink (c top : nat)
 | CGiveCas (c top : nat).
@@ -258,32 +299,50 @@ Definition update (k : collector) (th : thread) (c : cpc) (l : nat) (u : cursor)
   Collector th c (fun l' => if l =? l' then u else lane k l') (corrupt k).
 
 Definition adopt (u : cursor) (c : nat) : cursor :=
-  Cursor (adopted u ++ [c]) (head u) (orphan u) (heard u) (given u) (lost u) (accepted u).
+  Cursor (adopted u ++ [c]) (head u) (orphan u) (heard u) (given u) (lost u) (taken u) (accepted u).
 
 Definition set_head (u : cursor) (h : nat) : cursor :=
-  Cursor (adopted u) h (orphan u) (heard u) (given u) (lost u) (accepted u).
+  Cursor (adopted u) h (orphan u) (heard u) (given u) (lost u) (taken u) (accepted u).
 
 Definition set_lost (u : cursor) (nr : nat) (last_look : bool) : cursor :=
-  Cursor (adopted u) (head u) (orphan u || last_look) (heard u) (given u) nr (accepted u).
+  Cursor (adopted u) (head u) (orphan u || last_look) (heard u) (given u) nr (taken u) (accepted u).
 
-Definition accept (u : cursor) (r : record) : cursor :=
-  Cursor (adopted u) (head u) (orphan u) (heard u) (given u) (lost u) (accepted u ++ [r]).
+Definition accept (u : cursor) (rs : item) : cursor :=
+  Cursor (adopted u) (head u) (orphan u) (heard u) (given u) (lost u) (taken u + length rs)
+         (accepted u ++ [rs]).
+
+(* lane_reader_advance() *)
+Definition skip (u : cursor) (nr : nat) : cursor :=
+  Cursor (adopted u) (head u) (orphan u) (heard u) (given u) (lost u) (taken u + nr) (accepted u).
 
 Definition give_one (u : cursor) : cursor :=
-  Cursor (adopted u) (head u) (orphan u) (heard u) (S (given u)) (lost u) (accepted u).
+  Cursor (adopted u) (head u) (orphan u) (heard u) (S (given u)) (lost u) (taken u) (accepted u).
 
 Definition hear (u : cursor) : cursor :=
-  Cursor (adopted u) (head u) (orphan u) true (given u) (lost u) (accepted u).
+  Cursor (adopted u) (head u) (orphan u) true (given u) (lost u) (taken u) (accepted u).
 
 (* The next chunk may be asked for: there are records in it, or there will be no more. *)
 Definition may_turn (u : cursor) : bool :=
-  (length (accepted u) =? room * length (adopted u)) && (given u <? length (adopted u))
-  && ((length (accepted u) <? head u) || orphan u).
+  (taken u =? room * length (adopted u)) && (given u <? length (adopted u))
+  && ((taken u <? head u) || orphan u).
 
 (* Its oldest chunk may go back: it was left, or all was read and no more will come. *)
 Definition may_return (u : cursor) : bool :=
   (S (given u) <? length (adopted u))
-  || (orphan u && (length (accepted u) =? head u) && (given u <? length (adopted u))).
+  || (orphan u && (taken u =? head u) && (given u <? length (adopted u))).
+
+Definition garbage (k : collector) (th : thread) (l : nat) : collector :=
+  Collector th CIdle (fun l' => if l =? l' then skip (lane k l) 1 else lane k l') (S (corrupt k)).
+
+(* look_at_record(), lane_take(): these records of lane l are copied. *)
+Definition copied (k : collector) (th : thread) (l : nat) (rs : item) : collector :=
+  let u := lane k l in
+  let left := room - taken u mod room in
+  let nr := followers (hd [] rs) in
+  if is_pad (hd [] rs) then update k th CIdle l (skip u (Nat.min (head u - taken u) left))
+  else if (nr <? left) && (nr <? head u - taken u) then
+    if length rs =? S nr then update k th CIdle l (accept u rs) else goto k th (CCopy l rs [])
+  else garbage k th l.
 
 Definition cstep (o : orders) (a : action) (t : nat) (m : memory) (k : collector)
   : option (memory * collector) :=
@@ -303,15 +362,15 @@ Definition cstep (o : orders) (a : action) (t : nat) (m : memory) (k : collector
                         end))
   | CIdle, Take l =>
       let u := lane k l in
-      if (length (accepted u) <? head u)
-         && (length (accepted u) <? room * length (adopted u))
-      then Some (m, goto k (cth k) (CCopy l [])) else None
+      if (taken u <? head u)
+         && (taken u <? room * length (adopted u))
+      then Some (m, goto k (cth k) (CCopy l [] [])) else None
   | CIdle, Turn l =>
       let u := lane k l in
       if may_turn u then
         read Relaxed (Link (last (adopted u) 0)) (fun v th =>
           if negb (v =? 0) then update k th CIdle l (adopt u (v - 1))
-          else if length (accepted u) <? head u then spoiled k th else goto k th CIdle)
+          else if taken u <? head u then spoiled k th else goto k th CIdle)
       else None
   | CIdle, Return l =>
       let u := lane k l in
@@ -323,16 +382,17 @@ Definition cstep (o : orders) (a : action) (t : nat) (m : memory) (k : collector
         if v =? 0 then spoiled k th else update k th (CHead l e) l (adopt (lane k l) (v - 1)))
   | CHead l e, Continue =>                             (* (ctp-H) *)
       read (o_look o) (Head l) (fun v th =>
-        if v <? length (accepted (lane k l)) then spoiled k th
+        if v <? taken (lane k l) then spoiled k th
         else update k th (CLost l e) l (set_head (lane k l) v))
   | CLost l e, Continue =>
       read Relaxed (Dropped l) (fun v th => update k th CIdle l (set_lost (lane k l) v e))
-  | CCopy l r, Continue =>
+  | CCopy l rs r, Continue =>
       let u := lane k l in
-      let n := length (accepted u) in
-      read Relaxed (Word (nth (n / room) (adopted u) 0) (n mod room) (length r)) (fun v th =>
-        if S (length r) <? words then goto k th (CCopy l (r ++ [v]))
-        else update k th CIdle l (accept u (r ++ [v])))
+      let n := taken u in
+      read Relaxed (Word (nth (n / room) (adopted u) 0) (n mod room + length rs) (length r))
+        (fun v th =>
+           if S (length r) <? words then goto k th (CCopy l rs (r ++ [v]))
+           else copied k th l (rs ++ [r ++ [v]]))
   | CGive c, Continue => read Relaxed Top (fun v th => goto k th (CGiveLink c v))
   | CGiveLink c top, Continue =>
       let (m', th) := store Relaxed (Link c) (number_of top) m (cth k) in

@@ -90,7 +90,7 @@ Qed.
 Section Steps.
 
 Variable room limit : nat.
-Variable event : nat -> nat -> record.
+Variable event : nat -> nat -> item.
 
 Record views_in (s : state) : Prop := {
   vi_mem : messages_in (mem s);
@@ -139,7 +139,7 @@ Proof.
     try (destruct (may_return _); [|discriminate]; injection H as <- <-; cbn; auto; fail);
     try (destruct (may_turn _ _); [|discriminate]);
     (destruct (load _ _ _ _ _) as [[v th]|] eqn:L; [|discriminate]; injection H as <- <-;
-     split; [assumption|]; split; [|auto];
+     split; [assumption|]; split; [|auto]; unfold copied, garbage;
      repeat match goal with |- context [if ?b then _ else _] => destruct b end;
      cbn; eapply load_in; eauto).
 Qed.

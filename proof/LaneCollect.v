@@ -7,9 +7,9 @@ Import ListNotations.
 Section Steps.
 
 Variable room limit : nat.
-Variable event : nat -> nat -> record.
+Variable event : nat -> nat -> item.
 Hypothesis some_room : 0 < room.
-Hypothesis honest : forall l k, length (event l k) = words /\ gap_of (event l k) = None.
+Hypothesis honest : forall l k, event_ok room (event l k).
 
 Notation lane_ok := (LaneInv.lane_ok room event).
 Notation owned := (LaneSteps.owned room event).
@@ -123,33 +123,60 @@ Proof.
     eapply last_mono; [exact V|exact LA].
 Qed.
 
+Lemma firstn_more : forall (h : list item) a b, a <= b ->
+  length (concat (firstn a h)) <= length (concat (firstn b h)).
+Proof. clear some_room honest.
+  intros h a b L; rewrite <- (firstn_skipn a (firstn b h)), concat_app, app_length, firstn_firstn.
+  rewrite Nat.min_l by assumption; lia.
+Qed.
+
+(* A head that is past the items before this one is past this one. *)
+Lemma whole_before_head : forall (done rest : list item) it h,
+  length (concat done) < length (concat (firstn h (done ++ it :: rest))) ->
+  length (concat done) + length it <= length (concat (firstn h (done ++ it :: rest))).
+Proof.
+  intros done rest it h L.
+  assert (D : length done < h).
+  { destruct (Nat.lt_ge_cases (length done) h) as [X|X]; [assumption|exfalso].
+    pose proof (firstn_more (done ++ it :: rest) _ _ X) as Y.
+    assert (Z : firstn (length done) (done ++ it :: rest) = done)
+      by (rewrite firstn_app, Nat.sub_diag, firstn_all; apply app_nil_r).
+    rewrite Z in Y; lia. }
+  assert (D' : S (length done) <= h) by lia.
+  etransitivity; [|apply (firstn_more _ _ _ D')].
+  rewrite firstn_app, firstn_all2, Nat.sub_succ_l, Nat.sub_diag by lia; cbn.
+  rewrite concat_app, app_length; cbn; rewrite app_nil_r; lia.
+Qed.
+
 Lemma head_inv : forall s own stack l e t v th, owned s own stack ->
   doing (con s) = CHead l e ->
   load Ordered (Head l) t (mem s) (cth (con s)) = Some (v, th) ->
   inv (St (mem s) (prod s)
-    (if v <? length (accepted (lane (con s) l)) then spoiled (con s) th
+    (if v <? taken (lane (con s) l) then spoiled (con s) th
      else update (con s) th (CLost l e) l (set_head (lane (con s) l) v))).
 Proof.
   intros s own stack l e t v th O I L; pose proof (load_more _ _ _ _ _ _ _ L) as V.
   pose proof (in_lane _ _ _ _ _ O l) as K.
   pose proof (ck_doing _ _ _ _ _ (in_con _ _ _ _ _ O)) as D; unfold LaneSteps.doing_ok in D.
-  rewrite I in D; destruct (lk_head _ _ _ _ _ _ _ _ K) as [HC HL].
+  rewrite I in D; destruct (lk_head _ _ _ _ _ _ _ _ K) as [HL HC].
   pose proof (fun C => covers_load _ _ _ _ _ _ _ L C) as CL.
   destruct (load_spec _ _ _ _ _ _ _ L) as (y & N & -> & LE & _ & _ & TC & _ & CA).
   specialize (CA eq_refl); rewrite (HC _ _ N).
   pose proof (nth_lt _ _ _ N) as LT; pose proof (lk_bounds _ _ _ _ _ _ _ _ K) as B.
-  pose proof (lk_head_seen _ _ _ _ _ _ _ _ K) as HS.
+  destruct (lk_head_seen _ _ _ _ _ _ _ _ K) as (h & H1 & H2 & H3).
+  assert (HT : h <= t) by lia.
+  pose proof (firstn_more (items (prod s l)) _ _ HT) as MO; rewrite <- H3 in MO.
+  pose proof (concat_firstn (items (prod s l)) t) as LE2; fold (log (prod s l)) in LE2.
   assert (FIN : settled (mem s) l (chain (prod s l)) (given (lane (con s) l)) (cur (cth (con s))) ->
-     t = length (log (prod s l))).
-  { intros [S _]; destruct (CL (S (Head l) eq_refl)); lia. }
-  destruct (Nat.ltb_spec t (length (accepted (lane (con s) l)))) as [X|X]; [lia|].
+     length (concat (firstn t (items (prod s l)))) = length (log (prod s l))).
+  { intros [S _]; destruct (CL (S (Head l) eq_refl)); rewrite firstn_all2 by lia; reflexivity. }
+  destruct (Nat.ltb_spec (length (concat (firstn t (items (prod s l))))) (taken (lane (con s) l))) as [X|X]; [lia|].
   eapply con_silent; eauto.
-  - eapply lanes_update; eauto. apply cursor_head; [assumption|..].
+  - eapply lanes_update; eauto. apply cursor_head with t; [assumption|..]; auto; try lia.
     + eapply lanes_more; eauto.
-    + lia.
-    + cbn [update cth]; lia.
     + intro OR; apply FIN, (lk_orphan _ _ _ _ _ _ _ _ K OR).
-    + intros j c NC G; destruct (lk_heads _ _ _ _ _ _ _ _ K _ _ N _ _ NC G) as [H1 H2].
+    + intros j c NC G; destruct (lk_heads _ _ _ _ _ _ _ _ K _ _ N _ _ NC G) as [Y1 Y2].
+      rewrite (HC _ _ N) in Y1, Y2.
       split; intros; (eapply covers_mono; [apply CA|]); auto.
   - apply (in_con _ _ _ _ _ O).
   - rewrite I; reflexivity.
@@ -183,9 +210,9 @@ Proof.
 Qed.
 
 Lemma take_inv : forall s own stack l, owned s own stack -> doing (con s) = CIdle ->
-  length (accepted (lane (con s) l)) < head (lane (con s) l) ->
-  length (accepted (lane (con s) l)) < room * length (adopted (lane (con s) l)) ->
-  inv (St (mem s) (prod s) (goto (con s) (cth (con s)) (CCopy l []))).
+  taken (lane (con s) l) < head (lane (con s) l) ->
+  taken (lane (con s) l) < room * length (adopted (lane (con s) l)) ->
+  inv (St (mem s) (prod s) (goto (con s) (cth (con s)) (CCopy l [] []))).
 Proof.
   intros s own stack l O I H1 H2; pose proof (in_lane _ _ _ _ _ O l) as K.
   eapply con_silent; eauto.
@@ -193,36 +220,88 @@ Proof.
   - apply (in_con _ _ _ _ _ O).
   - rewrite I; reflexivity.
   - unfold LaneSteps.doing_ok; cbn [goto doing lane].
-    pose proof (lk_bounds _ _ _ _ _ _ _ _ K) as B.
-    destruct (nth_error (log (prod s l)) (length (accepted (lane (con s) l)))) as [x|] eqn:N.
-    + exists x; repeat split; auto; unfold words; cbn; lia.
-    + apply nth_error_None in N; lia.
+    destruct (lk_accepted _ _ _ _ _ _ _ _ K) as (done & rest & E1 & E2 & E3).
+    destruct (lk_head_seen _ _ _ _ _ _ _ _ K) as (h & _ & _ & E4).
+    pose proof (lk_bounds _ _ _ _ _ _ _ _ K) as B; unfold log in B; rewrite E1, concat_app, app_length in B.
+    destruct rest as [|it rest]; [cbn in B; lia|].
+    destruct (lk_items _ _ _ _ _ _ _ _ K _ _ _ E1) as (I1 & _).
+    exists done, it, rest; repeat split; auto; try (unfold words; cbn; lia); try congruence.
+    rewrite E1 in E4; rewrite E2, E4 in *; apply whole_before_head; assumption.
 Qed.
 
-Lemma firstn_S : forall (x : record) n, n < length x ->
-  firstn n x ++ [nth n x 0] = firstn (S n) x.
+Lemma firstn_S : forall (A : Type) (x : list A) n d, n < length x ->
+  firstn n x ++ [nth n x d] = firstn (S n) x.
 Proof.
-  induction x as [|a x IH]; intros [|n] H; cbn in *; try lia; [reflexivity|].
+  induction x as [|a x IH]; intros [|n] d H; cbn in *; try lia; [reflexivity|].
   f_equal; apply IH; lia.
 Qed.
 
-Lemma copy_inv : forall s own stack l r t v th, owned s own stack ->
-  doing (con s) = CCopy l r ->
+Lemma nth_concat : forall (done rest : list item) (it : item) i, i < length it ->
+  nth_error (concat (done ++ it :: rest)) (length (concat done) + i) = Some (nth i it []).
+Proof.
+  intros done rest it i L; rewrite concat_app, nth_error_app2, Nat.add_comm, Nat.add_sub by lia.
+  cbn [concat]; rewrite nth_error_app1 by assumption. apply nth_error_nth'; assumption.
+Qed.
+
+(* These records are copied. *)
+Lemma copied_inv : forall s own stack l th rs done it rest, owned s own stack ->
+  giving (doing (con s)) = None -> (forall x, cur (cth (con s)) x <= cur th x) ->
   let u := lane (con s) l in
-  load Relaxed (Word (nth (length (accepted u) / room) (adopted u) 0)
-                     (length (accepted u) mod room) (length r)) t (mem s) (cth (con s))
+  items (prod s l) = done ++ it :: rest -> taken u = length (concat done) ->
+  accepted u = kept done -> rs = firstn (length rs) it -> 0 < length rs <= length it ->
+  (1 < length rs -> padding it = false) -> taken u + length it <= head u ->
+  taken u < room * length (adopted u) ->
+  inv (St (mem s) (prod s) (copied room (con s) th l rs)).
+Proof.
+  intros s own stack l th rs done it rest O GI V u E1 E2 E3 R RL PA HD AD.
+  pose proof (in_lane _ _ _ _ _ O l) as K; fold u in K.
+  destruct (lk_items _ _ _ _ _ _ _ _ K _ _ _ E1) as (I1 & I2 & I3 & I4); rewrite <- E2 in I2, I4.
+  assert (HE : hd [] rs = hd [] it).
+  { rewrite R; destruct it as [|a it]; [cbn in I1; lia|]. destruct (length rs); [lia|reflexivity]. }
+  pose proof (Nat.div_mod (taken u) room ltac:(lia)) as DM.
+  pose proof (Nat.mod_upper_bound (taken u) room ltac:(lia)) as MB.
+  assert (DL : taken u / room < length (adopted u)) by (apply Nat.div_lt_upper_bound; lia).
+  assert (AB : room * S (taken u / room) <= room * length (adopted u)) by (apply Nat.mul_le_mono_l; lia).
+  assert (PASS : forall u', u' = (if padding it then skip u (length it) else accept u it) ->
+    inv (St (mem s) (prod s) (update (con s) th CIdle l u'))).
+  { intros u' U; eapply con_silent; eauto.
+    - eapply lanes_update; eauto. eapply cursor_accept; eauto; try lia. eapply lanes_more; eauto.
+    - apply (in_con _ _ _ _ _ O).
+    - exact Logic.I. }
+  unfold copied; fold u; rewrite HE; fold (padding it).
+  destruct (padding it) eqn:P.
+  - apply PASS; f_equal; lia.
+  - assert (C1 : followers (hd [] it) <? room - taken u mod room = true) by (apply Nat.ltb_lt; lia).
+    assert (C2 : followers (hd [] it) <? head u - taken u = true) by (apply Nat.ltb_lt; lia).
+    rewrite C1, C2; cbn [andb].
+    destruct (Nat.eqb_spec (length rs) (S (followers (hd [] it)))) as [L|L].
+    + apply PASS; f_equal. rewrite R; apply firstn_all2; lia.
+    + eapply con_silent; eauto; cbn [goto cth doing lane corrupt].
+      * eapply lanes_more; eauto.
+      * apply (in_con _ _ _ _ _ O).
+      * unfold LaneSteps.doing_ok; cbn [goto doing lane]; fold u.
+        exists done, it, rest; repeat split; auto; try lia; unfold words; cbn; lia.
+Qed.
+
+Lemma copy_inv : forall s own stack l rs r t v th, owned s own stack ->
+  doing (con s) = CCopy l rs r ->
+  let u := lane (con s) l in
+  load Relaxed (Word (nth (taken u / room) (adopted u) 0)
+                     (taken u mod room + length rs) (length r)) t (mem s) (cth (con s))
     = Some (v, th) ->
   inv (St (mem s) (prod s)
-    (if S (length r) <? words then goto (con s) th (CCopy l (r ++ [v]))
-     else update (con s) th CIdle l (accept u (r ++ [v])))).
+    (if S (length r) <? words then goto (con s) th (CCopy l rs (r ++ [v]))
+     else copied room (con s) th l (rs ++ [r ++ [v]]))).
 Proof.
-  intros s own stack l r t v th O I u L; pose proof (load_more _ _ _ _ _ _ _ L) as V.
+  intros s own stack l rs r t v th O I u L; pose proof (load_more _ _ _ _ _ _ _ L) as V.
   pose proof (in_lane _ _ _ _ _ O l) as K.
   pose proof (ck_doing _ _ _ _ _ (in_con _ _ _ _ _ O)) as D; unfold LaneSteps.doing_ok in D.
-  rewrite I in D; fold u in D, K; destruct D as (x & N & R & RW & H1 & H2).
-  set (n := length (accepted u)) in *.
+  rewrite I in D; cbn zeta in D; fold u in D, K.
+  destruct D as (done & it & rest & E1 & E2 & E3 & R1 & R2 & PA & Q & RW & HD & AD).
+  destruct (lk_items _ _ _ _ _ _ _ _ K _ _ _ E1) as (I1 & I2 & I3 & I4); rewrite <- E2 in I2, I4.
+  set (n := taken u) in *.
   assert (NA : n / room < length (adopted u)) by (apply Nat.div_lt_upper_bound; lia).
-  destruct (lk_adopted _ _ _ _ _ _ _ _ K) as (rest & EC).
+  destruct (lk_adopted _ _ _ _ _ _ _ _ K) as (rest' & EC).
   assert (NC : nth_error (chain (prod s l)) (n / room) = Some (nth (n / room) (adopted u) 0)).
   { rewrite EC, nth_error_app1 by assumption; apply nth_error_nth'; assumption. }
   assert (G : given u <= n / room).
@@ -231,27 +310,35 @@ Proof.
     etransitivity; [eassumption|]. apply Nat.div_le_lower_bound; [lia|].
     apply (lk_at _ _ _ _ _ _ _ _ K). }
   pose proof (Nat.div_mod n room ltac:(lia)) as DM.
-  pose proof (Nat.mod_upper_bound n room ltac:(lia)) as MB.
+  destruct (further _ some_room n (length rs) ltac:(lia)) as [F1 F2].
+  set (x := nth (length rs) it []) in *.
+  assert (NX : nth_error (log (prod s l)) (n + length rs) = Some x).
+  { unfold log; rewrite E1, E2; apply nth_concat; assumption. }
   destruct (lk_seen _ _ _ _ _ _ _ _ K _ _ NC G) as [S1 _].
-  destruct (covers_load _ _ _ _ _ _ _ L (S1 _ _ MB ltac:(lia))) as [_ ->].
-  rewrite (lk_words _ _ _ _ _ _ _ _ K _ _ _ _ N NC G RW).
-  pose proof (lk_size _ _ _ _ _ _ _ _ K x (nth_error_In _ _ N)) as SX.
+  destruct (covers_load _ _ _ _ _ _ _ L (S1 (n mod room + length rs) (length r) ltac:(lia) ltac:(lia))) as [_ ->].
+  assert (NC' : nth_error (chain (prod s l)) ((n + length rs) / room) = Some (nth (n / room) (adopted u) 0))
+    by (rewrite F1; assumption).
+  pose proof (lk_words _ _ _ _ _ _ _ _ K _ _ _ _ NX NC' ltac:(rewrite F1; exact G) RW) as WD.
+  rewrite F2 in WD; rewrite WD.
+  assert (SX : length x = words) by (apply I3, nth_In; assumption).
   assert (RN : r ++ [nth (length r) x 0] = firstn (S (length r)) x).
-  { rewrite R at 1; apply firstn_S; lia. }
+  { rewrite Q at 1; apply firstn_S; lia. }
   destruct (Nat.ltb_spec (S (length r)) words) as [W|W].
   - eapply con_silent; eauto; cbn [goto cth doing lane corrupt].
     + eapply lanes_more; eauto.
     + apply (in_con _ _ _ _ _ O).
     + rewrite I; reflexivity.
-    + unfold LaneSteps.doing_ok; cbn [goto doing lane]; exists x; fold u; fold n.
-      rewrite app_length; cbn [length]; repeat split; auto; try lia.
+    + unfold LaneSteps.doing_ok; cbn [goto doing lane]; fold u; fold n.
+      exists done, it, rest; fold x; rewrite app_length; cbn [length]; repeat split; auto; try lia.
       replace (length r + 1) with (S (length r)) by lia; assumption.
   - assert (E : r ++ [nth (length r) x 0] = x) by (rewrite RN; apply firstn_all2; lia).
-    rewrite E; eapply con_silent; eauto.
-    + eapply lanes_update; eauto. apply cursor_accept; auto; eapply lanes_more; eauto.
-    + apply (in_con _ _ _ _ _ O).
+    rewrite E. assert (RS : rs ++ [x] = firstn (S (length rs)) it).
+    { rewrite R1 at 1; apply firstn_S; assumption. }
+    eapply copied_inv with (done := done) (it := it) (rest := rest); fold u; fold n; eauto;
+      rewrite ?app_length; cbn [length]; try lia.
     + rewrite I; reflexivity.
-    + exact Logic.I.
+    + replace (length rs + 1) with (S (length rs)) by lia; assumption.
+    + intro X; apply PA; intro Z; rewrite Z in X; cbn in X; lia.
 Qed.
 
 Lemma turn_inv : forall s own stack l t v th, owned s own stack -> doing (con s) = CIdle ->
@@ -260,14 +347,14 @@ Lemma turn_inv : forall s own stack l t v th, owned s own stack -> doing (con s)
   load Relaxed (Link (last (adopted u) 0)) t (mem s) (cth (con s)) = Some (v, th) ->
   inv (St (mem s) (prod s)
     (if negb (v =? 0) then update (con s) th CIdle l (adopt u (v - 1))
-     else if length (accepted u) <? head u then spoiled (con s) th else goto (con s) th CIdle)).
+     else if taken u <? head u then spoiled (con s) th else goto (con s) th CIdle)).
 Proof.
   intros s own stack l t v th O I u MT L; pose proof (load_more _ _ _ _ _ _ _ L) as V.
   pose proof (in_lane _ _ _ _ _ O l) as K; fold u in K.
   unfold may_turn in MT; apply andb_true_iff in MT; destruct MT as [MT M3].
   apply andb_true_iff in MT; destruct MT as [M1 M2].
   apply Nat.eqb_eq in M1; apply Nat.ltb_lt in M2.
-  assert (M4 : length (accepted u) < head u \/ orphan u = true).
+  assert (M4 : taken u < head u \/ orphan u = true).
   { apply orb_true_iff in M3; destruct M3 as [M3|M3]; [left; apply Nat.ltb_lt|right]; assumption. }
   destruct (lk_adopted _ _ _ _ _ _ _ _ K) as (rest & EC).
   destruct (adopted u) as [|a ad] eqn:EA; [cbn in M2; lia|]. rewrite <- EA in *.
@@ -291,7 +378,7 @@ Proof.
     + apply (in_con _ _ _ _ _ O).
     + rewrite I; reflexivity.
     + exact Logic.I.
-  - destruct (Nat.ltb_spec (length (accepted u)) (head u)) as [X|X].
+  - destruct (Nat.ltb_spec (taken u) (head u)) as [X|X].
     + exfalso; apply nth_error_None in N.
       pose proof (lk_bounds _ _ _ _ _ _ _ _ K); pose proof (lk_long _ _ _ _ _ _ _ _ K).
       assert (room * length (chain (prod s l)) <= room * length (adopted u))

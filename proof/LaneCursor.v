@@ -7,14 +7,14 @@ Import ListNotations.
 Section Steps.
 
 Variable room limit : nat.
-Variable event : nat -> nat -> record.
+Variable event : nat -> nat -> item.
 Hypothesis some_room : 0 < room.
 
 Notation lane_ok := (LaneInv.lane_ok room event).
 Notation cover_upto := (LaneInv.cover_upto room).
 
-Ltac fields := cbn [adopted head orphan heard given lost accepted adopt set_head set_lost accept
-  give_one hear].
+Ltac fields := cbn [adopted head orphan heard given lost taken accepted adopt set_head set_lost accept
+  skip give_one hear].
 
 Lemma lane_seen_more : forall m own l p u v v', lane_ok m own l p u v ->
   (forall x, v x <= v' x) -> lane_ok m own l p u v'.
@@ -26,8 +26,8 @@ Qed.
 (* The next chunk of the chain. *)
 Lemma cursor_adopt : forall m own l p u v c, lane_ok m own l p u v ->
   nth_error (chain p) (length (adopted u)) = Some c ->
-  length (accepted u) = room * length (adopted u) ->
-  given u < length (adopted u) /\ (length (accepted u) < head u \/ orphan u = true)
+  taken u = room * length (adopted u) ->
+  given u < length (adopted u) /\ (taken u < head u \/ orphan u = true)
     \/ adopted u = [] ->
   lane_ok m own l p (adopt u c) v.
 Proof.
@@ -44,15 +44,16 @@ Proof.
       destruct G as [[Z _]|Z]; try rewrite Z in *; cbn in *; lia.
 Qed.
 
-Lemma cursor_head : forall m own l p u v h, lane_ok m own l p u v ->
-  length (accepted u) <= h <= length (log p) ->
-  head u <= h <= v (Head l) -> (orphan u = true -> h = length (log p)) ->
+Lemma cursor_head : forall m own l p u v h t, lane_ok m own l p u v ->
+  taken u <= h <= length (log p) -> head u <= h -> t <= v (Head l) -> t <= length (items p) ->
+  h = length (concat (firstn t (items p))) -> (orphan u = true -> h = length (log p)) ->
   cover_upto m (chain p) (given u) v h -> lane_ok m own l p (set_head u h) v.
 Proof.
-  intros m own l p u v h K B HH O C; destruct K; constructor; fields; auto; try lia.
+  intros m own l p u v h t K B HH TV TI HT O C; destruct K; constructor; fields; auto; try lia.
   - intro L; destruct (lk_turned L); [left; lia|auto].
   - destruct lk_given as [X|[X|(X & Y & Z)]]; auto.
     right; right; repeat split; auto; rewrite (O Y), Z; apply lk_orphan; assumption.
+  - eauto.
   - intro X; destruct (lk_orphan X) as (A1 & A2 & A3 & A4); auto.
 Qed.
 
@@ -66,18 +67,22 @@ Proof.
   - destruct lk_given as [X|[X|(X & Y & Z)]]; auto; rewrite Y; cbn; auto.
 Qed.
 
-Lemma cursor_accept : forall m own l p u v r, lane_ok m own l p u v ->
-  nth_error (log p) (length (accepted u)) = Some r ->
-  length (accepted u) < head u -> length (accepted u) < room * length (adopted u) ->
-  lane_ok m own l p (accept u r) v.
+(* Records are passed: those of one event, which is kept, or padding, which is not. *)
+Lemma cursor_accept : forall m own l p u v done it rest u', lane_ok m own l p u v ->
+  items p = done ++ it :: rest -> taken u = length (concat done) -> accepted u = kept done ->
+  taken u + length it <= head u -> taken u + length it <= room * length (adopted u) ->
+  0 < length it -> u' = (if padding it then skip u (length it) else accept u it) ->
+  lane_ok m own l p u' v.
 Proof.
-  intros m own l p u v r K N H R; destruct K; constructor; fields; auto.
-  - destruct lk_accepted as (rest & E); rewrite E, nth_error_app2, Nat.sub_diag in N by lia.
-    destruct rest as [|r' rest]; [discriminate|]. injection N as ->.
-    exists rest; rewrite E, <- app_assoc; reflexivity.
-  - rewrite app_length; cbn; lia.
-  - rewrite app_length; cbn; lia.
-  - destruct lk_given as [X|[X|(X & Y & Z)]]; auto; lia.
+  intros m own l p u v done it rest u' K I T A H R Z U.
+  assert (E : adopted u' = adopted u /\ head u' = head u /\ orphan u' = orphan u
+    /\ heard u' = heard u /\ given u' = given u /\ lost u' = lost u /\ taken u' = taken u + length it
+    /\ accepted u' = kept (done ++ [it])).
+  { rewrite kept_app, <- A; cbn; rewrite U; destruct (padding it); cbn; rewrite ?app_nil_r; repeat split. }
+  destruct E as (E1 & E2 & E3 & E4 & E5 & E6 & E7 & E8).
+  destruct K; constructor; rewrite ?E1, ?E2, ?E3, ?E4, ?E5, ?E6; auto; try lia.
+  - exists (done ++ [it]), rest; rewrite <- app_assoc; split; [assumption|]; split; [|assumption].
+    rewrite concat_app, app_length; cbn; rewrite app_nil_r; lia.
 Qed.
 
 Lemma cursor_hear : forall m own l p u v, lane_ok m own l p u v ->
@@ -93,7 +98,7 @@ Proof.
   intros m own l p u v c K BY R C.
   destruct (lk_adopted _ _ _ _ _ _ _ _ K) as (rest & E).
   assert (G : given u < length (adopted u)
-    /\ (S (given u) < length (adopted u) \/ orphan u = true /\ length (accepted u) = head u)).
+    /\ (S (given u) < length (adopted u) \/ orphan u = true /\ taken u = head u)).
   { unfold may_return in R; apply orb_true_iff in R; destruct R as [R|R].
     - apply Nat.ltb_lt in R; lia.
     - apply andb_true_iff in R; destruct R as [R R3]; apply andb_true_iff in R.

@@ -4,15 +4,15 @@
    end: by steps of the collector alone, whatever the other threads have left undone.
 *)
 Require Import Arith List Lia Bool Cantor.
-Require Import Memory Lane LaneInv LaneSteps LaneBounds LaneTheorems LaneTorn LaneSum.
+Require Import Memory Lane LaneInv LaneSteps LaneBounds LaneTheorems LaneTorn LaneParts LaneSum.
 Import ListNotations.
 
 Section Drain.
 
 Variable room limit : nat.
-Variable event : nat -> nat -> record.
+Variable event : nat -> nat -> item.
 Hypothesis some_room : 0 < room.
-Hypothesis honest : forall l k, length (event l k) = words /\ gap_of (event l k) = None.
+Hypothesis honest : forall l k, event_ok room (event l k).
 
 Notation step := (Lane.step room limit event ours).
 Notation inv := (LaneSteps.inv room event).
@@ -47,67 +47,83 @@ Definition same_lane (s s' : state) (l : nat) : Prop :=
   /\ orphan (lane (con s') l) = orphan (lane (con s) l)
   /\ given (lane (con s') l) = given (lane (con s) l).
 
-(* The rest of a record. *)
-Lemma copies : forall k s l r, good s -> doing (con s) = CCopy l r -> length r + S k = words ->
+(* Nothing is ever taken for corrupt. *)
+Lemma not_corrupt : forall m p k, good (St m p k) -> corrupt k = 0.
+Proof. intros m p k [(own & stack & O) _]; exact (ck_corrupt _ _ _ _ _ (in_con _ _ _ _ _ O)). Qed.
+
+(* The rest of the records that are copied. *)
+Lemma copies : forall n s l rs r, good s -> doing (con s) = CCopy l rs r ->
+  words * (head (lane (con s) l) - taken (lane (con s) l) - length rs) - length r <= n ->
   exists s', goes s s' /\ good s' /\ doing (con s') = CIdle /\ same_lane s s' l
-    /\ length (accepted (lane (con s') l)) = S (length (accepted (lane (con s) l))).
+    /\ taken (lane (con s) l) < taken (lane (con s') l).
 Proof.
-  induction k as [|k IH]; intros s l r G D L.
-  - edestruct (can_load Relaxed (Word (nth (length (accepted (lane (con s) l)) / room)
-      (adopted (lane (con s) l)) 0) (length (accepted (lane (con s) l)) mod room) (length r))
-      (mem s) (cth (con s))) as (th & LO); [apply G|].
-    match type of LO with _ = Some (?n, _) => set (v := n) in * end.
-    assert (ST : exists s', step s (Collect Continue (length (mem s (Word (nth
-      (length (accepted (lane (con s) l)) / room) (adopted (lane (con s) l)) 0)
-      (length (accepted (lane (con s) l)) mod room) (length r))) - 1)) = Some s'
-      /\ s' = St (mem s) (prod s) (update (con s) th CIdle l (accept (lane (con s) l) (r ++ [v])))).
-    { eexists; split; [|reflexivity]. cbn; unfold cstep; rewrite D, LO.
-      destruct (Nat.ltb_spec (S (length r)) words); [lia|reflexivity]. }
-    destruct ST as (s' & ST & E); exists s'.
-    split; [refine (goes_on _ _ _ _ (goes_none _) _ ST); exact Logic.I|].
-    split; [eapply good_step; eauto|]. subst s'; unfold same_lane; cbn; rewrite Nat.eqb_refl; cbn.
-    rewrite app_length; cbn; repeat split; lia.
-  - edestruct (can_load Relaxed (Word (nth (length (accepted (lane (con s) l)) / room)
-      (adopted (lane (con s) l)) 0) (length (accepted (lane (con s) l)) mod room) (length r))
-      (mem s) (cth (con s))) as (th & LO); [apply G|].
-    match type of LO with _ = Some (?n, _) => set (v := n) in * end.
-    assert (ST : exists s', step s (Collect Continue (length (mem s (Word (nth
-      (length (accepted (lane (con s) l)) / room) (adopted (lane (con s) l)) 0)
-      (length (accepted (lane (con s) l)) mod room) (length r))) - 1)) = Some s'
-      /\ s' = St (mem s) (prod s) (goto (con s) th (CCopy l (r ++ [v])))).
-    { eexists; split; [|reflexivity]. cbn; unfold cstep; rewrite D, LO.
-      destruct (Nat.ltb_spec (S (length r)) words); [reflexivity|lia]. }
-    destruct ST as (s1 & ST & E).
-    destruct (IH s1 l (r ++ [v])) as (s' & G1 & G2 & G3 & G4 & G5).
-    + eapply good_step; eauto.
-    + subst s1; reflexivity.
-    + rewrite app_length; cbn; lia.
-    + exists s'; split; [eapply goes_trans; [|exact G1]; refine (goes_on _ _ _ _ (goes_none _) _ ST); exact Logic.I|].
-      split; [assumption|]; split; [assumption|]. subst s1; unfold same_lane in *; cbn in *; auto.
+  induction n as [|n IH]; intros s l rs r G D L;
+    pose proof (proj1 G) as (own & stack & OW);
+    pose proof (ck_doing _ _ _ _ _ (in_con _ _ _ _ _ OW)) as DO; unfold LaneSteps.doing_ok in DO;
+    rewrite D in DO; destruct DO as (done & it & rest & E1 & E2 & E3 & R1 & R2 & PA & Q & RW & HD & AD);
+    unfold words in *; [lia|].
+  edestruct (can_load Relaxed (Word (nth (taken (lane (con s) l) / room) (adopted (lane (con s) l)) 0)
+    (taken (lane (con s) l) mod room + length rs) (length r)) (mem s) (cth (con s))) as (th & LO); [apply G|].
+  match type of LO with load _ ?x _ _ _ = Some (?n0, _) => set (v := n0) in *; set (here := x) in * end.
+  assert (ST : step s (Collect Continue (length (mem s here) - 1)) = Some (St (mem s) (prod s)
+    (if S (length r) <? words then goto (con s) th (CCopy l rs (r ++ [v]))
+     else copied room (con s) th l (rs ++ [r ++ [v]])))).
+  { cbn; unfold cstep; rewrite D; cbv zeta; fold here; rewrite LO; reflexivity. }
+  pose proof (good_step _ _ _ G ST) as G1.
+  assert (GO : goes s (St (mem s) (prod s)
+    (if S (length r) <? words then goto (con s) th (CCopy l rs (r ++ [v]))
+     else copied room (con s) th l (rs ++ [r ++ [v]]))))
+    by (refine (goes_on _ _ _ _ (goes_none _) _ ST); exact Logic.I).
+  assert (NEXT : forall rs' r', good (St (mem s) (prod s) (goto (con s) th (CCopy l rs' r'))) ->
+    goes s (St (mem s) (prod s) (goto (con s) th (CCopy l rs' r'))) ->
+    4 * (head (lane (con s) l) - taken (lane (con s) l) - length rs') - length r' <= n ->
+    exists s', goes s s' /\ good s' /\ doing (con s') = CIdle /\ same_lane s s' l
+      /\ taken (lane (con s) l) < taken (lane (con s') l)).
+  { intros rs' r' X Y Z; destruct (IH _ l rs' r' X eq_refl Z) as (s' & A1 & A2 & A3 & A4 & A5).
+    exists s'; split; [eapply goes_trans; eauto|]; auto. }
+  assert (IDLE : forall u', good (St (mem s) (prod s) (update (con s) th CIdle l u')) ->
+    goes s (St (mem s) (prod s) (update (con s) th CIdle l u')) ->
+    adopted u' = adopted (lane (con s) l) -> head u' = head (lane (con s) l) ->
+    orphan u' = orphan (lane (con s) l) -> given u' = given (lane (con s) l) ->
+    taken (lane (con s) l) < taken u' ->
+    exists s', goes s s' /\ good s' /\ doing (con s') = CIdle /\ same_lane s s' l
+      /\ taken (lane (con s) l) < taken (lane (con s') l)).
+  { intros u' X Y U1 U2 U3 U4 U5; eexists; split; [exact Y|]; split; [exact X|]; split; [reflexivity|].
+    unfold same_lane; cbn; rewrite Nat.eqb_refl; auto 6. }
+  destruct (Nat.ltb_spec (S (length r)) words) as [W|W].
+  - eapply NEXT; [exact G1|exact GO|]. rewrite app_length; cbn [length]; unfold words in *; lia.
+  - unfold words in W; unfold copied in G1, GO.
+    destruct (is_pad _); [|destruct (_ && _)].
+    + eapply IDLE; [exact G1|exact GO|reflexivity..|]. cbn.
+      pose proof (Nat.mod_upper_bound (taken (lane (con s) l)) room ltac:(lia)); lia.
+    + destruct (length (rs ++ [r ++ [v]]) =? _).
+      * eapply IDLE; [exact G1|exact GO|reflexivity..|]. cbn; rewrite app_length; cbn; lia.
+      * eapply NEXT; [exact G1|exact GO|]. rewrite app_length; cbn [length]; lia.
+    + apply not_corrupt in G1; discriminate.
 Qed.
 
-(* One more record. *)
+(* One more event, or gap, or padding. *)
 Lemma takes : forall s l, good s -> doing (con s) = CIdle ->
-  length (accepted (lane (con s) l)) < head (lane (con s) l) ->
-  length (accepted (lane (con s) l)) < room * length (adopted (lane (con s) l)) ->
+  taken (lane (con s) l) < head (lane (con s) l) ->
+  taken (lane (con s) l) < room * length (adopted (lane (con s) l)) ->
   exists s', goes s s' /\ good s' /\ doing (con s') = CIdle /\ same_lane s s' l
-    /\ length (accepted (lane (con s') l)) = S (length (accepted (lane (con s) l))).
+    /\ taken (lane (con s) l) < taken (lane (con s') l).
 Proof.
   intros s l G D H R.
-  assert (ST : step s (Collect (Take l) 0) = Some (St (mem s) (prod s) (goto (con s) (cth (con s)) (CCopy l [])))).
+  assert (ST : step s (Collect (Take l) 0) = Some (St (mem s) (prod s) (goto (con s) (cth (con s)) (CCopy l [] [])))).
   { cbn; unfold cstep; rewrite D. apply Nat.ltb_lt in H, R; rewrite H, R; reflexivity. }
-  destruct (copies 3 _ l [] (good_step _ _ _ G ST) eq_refl eq_refl) as (s' & G1 & G2 & G3 & G4 & G5).
+  destruct (copies _ _ l [] [] (good_step _ _ _ G ST) eq_refl (le_n _)) as (s' & G1 & G2 & G3 & G4 & G5).
   exists s'; split; [eapply goes_trans; [|exact G1]; refine (goes_on _ _ _ _ (goes_none _) _ ST); exact Logic.I|].
   split; [assumption|]; split; [assumption|]; split; assumption.
 Qed.
 
 (* The next chunk, if the last one is read. *)
 Lemma turns : forall s l, good s -> doing (con s) = CIdle ->
-  length (accepted (lane (con s) l)) < head (lane (con s) l) ->
-  length (accepted (lane (con s) l)) = room * length (adopted (lane (con s) l)) ->
+  taken (lane (con s) l) < head (lane (con s) l) ->
+  taken (lane (con s) l) = room * length (adopted (lane (con s) l)) ->
   given (lane (con s) l) < length (adopted (lane (con s) l)) ->
   exists s', goes s s' /\ good s' /\ doing (con s') = CIdle /\ prod s' = prod s
-    /\ accepted (lane (con s') l) = accepted (lane (con s) l)
+    /\ taken (lane (con s') l) = taken (lane (con s) l)
     /\ head (lane (con s') l) = head (lane (con s) l)
     /\ orphan (lane (con s') l) = orphan (lane (con s) l)
     /\ given (lane (con s') l) = given (lane (con s) l)
@@ -135,34 +151,34 @@ Qed.
 
 Lemma reads_all : forall n s l, good s -> doing (con s) = CIdle -> orphan (lane (con s) l) = true ->
   adopted (lane (con s) l) <> [] ->
-  head (lane (con s) l) - length (accepted (lane (con s) l)) <= n ->
+  head (lane (con s) l) - taken (lane (con s) l) <= n ->
   exists s', goes s s' /\ good s' /\ doing (con s') = CIdle /\ prod s' = prod s
     /\ orphan (lane (con s') l) = true
-    /\ length (accepted (lane (con s') l)) = head (lane (con s') l).
+    /\ taken (lane (con s') l) = head (lane (con s') l).
 Proof.
   induction n as [|n IH]; intros s l G D O A N;
     pose proof (proj1 G) as (own & stack & OW); pose proof (in_lane _ _ _ _ _ OW l) as K;
     pose proof (lk_bounds _ _ _ _ _ _ _ _ K) as B; pose proof (lk_at _ _ _ _ _ _ _ _ K) as AT.
   - exists s; repeat split; auto; try apply G; [apply goes_none|lia].
-  - destruct (Nat.eq_dec (length (accepted (lane (con s) l))) (head (lane (con s) l))) as [E|E].
+  - destruct (Nat.eq_dec (taken (lane (con s) l)) (head (lane (con s) l))) as [E|E].
     { exists s; repeat split; auto; try apply G; apply goes_none. }
     assert (GV : given (lane (con s) l) < length (adopted (lane (con s) l))).
     { destruct (lk_given _ _ _ _ _ _ _ _ K) as [X|[[_ X]|(_ & _ & X)]]; [assumption|contradiction|lia]. }
     assert (TK : forall s1, good s1 -> doing (con s1) = CIdle -> prod s1 = prod s ->
       orphan (lane (con s1) l) = true -> adopted (lane (con s1) l) <> [] ->
-      accepted (lane (con s1) l) = accepted (lane (con s) l) ->
+      taken (lane (con s1) l) = taken (lane (con s) l) ->
       head (lane (con s1) l) = head (lane (con s) l) ->
-      length (accepted (lane (con s1) l)) < room * length (adopted (lane (con s1) l)) ->
+      taken (lane (con s1) l) < room * length (adopted (lane (con s1) l)) ->
       exists s', goes s1 s' /\ good s' /\ doing (con s') = CIdle /\ prod s' = prod s
         /\ orphan (lane (con s') l) = true
-        /\ length (accepted (lane (con s') l)) = head (lane (con s') l)).
+        /\ taken (lane (con s') l) = head (lane (con s') l)).
     { intros s1 G1 D1 P1 O1 A1 AC H1 R1.
       destruct (takes s1 l G1 D1) as (s2 & S1 & S2 & S3 & (S4 & S5 & S6 & S7 & _) & S8);
         [rewrite AC, H1; lia|assumption|].
       destruct (IH s2 l) as (s' & T1 & T2 & T3 & T4 & T5 & T6); auto; try congruence.
-      { rewrite S6, S8, AC, H1; lia. }
+      { rewrite S6, H1; lia. }
       exists s'; repeat split; auto; try apply T2; [eapply goes_trans; eauto|congruence]. }
-    destruct (Nat.lt_ge_cases (length (accepted (lane (con s) l)))
+    destruct (Nat.lt_ge_cases (taken (lane (con s) l))
                 (room * length (adopted (lane (con s) l)))) as [L|L].
     + apply TK; auto.
     + destruct (turns s l G D) as (s1 & S1 & S2 & S3 & S4 & S5 & S6 & S7 & S8 & S9); [lia|lia|assumption|].
@@ -191,7 +207,7 @@ Proof.
   intros s l G D A.
   destruct (can_load Ordered (Head l) (mem s) (cth (con s))) as (th & LO); [apply G|].
   assert (ST : step s (Collect Continue (length (mem s (Head l)) - 1)) = Some (St (mem s) (prod s)
-    (if newest (mem s) (Head l) <? length (accepted (lane (con s) l)) then spoiled (con s) th
+    (if newest (mem s) (Head l) <? taken (lane (con s) l) then spoiled (con s) th
      else update (con s) th (CLost l true) l (set_head (lane (con s) l) (newest (mem s) (Head l)))))).
   { cbn; unfold cstep; rewrite D; cbn; rewrite LO; reflexivity. }
   pose proof (good_step _ _ _ G ST) as G1.
@@ -284,7 +300,7 @@ Qed.
 Theorem drained : forall s l, Lane.reachable room limit event s ->
   ended (prod s l) -> chain (prod s l) <> [] -> doing (con s) = CIdle ->
   exists s', goes s s' /\ prod s' = prod s
-    /\ accepted (lane (con s') l) = log (prod s l)
+    /\ accepted (lane (con s') l) = kept (items (prod s l))
     /\ lost (lane (con s') l) = dropped (prod s l)
     /\ events (prod s l) = homeless (prod s l) + events_in (accepted (lane (con s') l))
                            + lost (lane (con s') l).
@@ -316,6 +332,8 @@ Qed.
 End Drain.
 
 Print Assumptions lane_safety.
+Print Assumptions events_are_whole.
+Print Assumptions heads_between_events.
 Print Assumptions events_in_order.
 Print Assumptions events_accounted.
 Print Assumptions written_is_collected_plus_lost.
@@ -330,5 +348,10 @@ Print Assumptions necessity_of_close.
 Print Assumptions necessity_of_state_look.
 Print Assumptions necessity_of_give.
 Print Assumptions necessity_of_pop.
+Print Assumptions padding_is_passed.
+Print Assumptions a_gap_is_between_events.
+Print Assumptions a_part_is_left.
+Print Assumptions necessity_of_one_publish.
+Print Assumptions necessity_of_padding.
 Print Assumptions homeless_total.
 Print Assumptions drained.

@@ -41,14 +41,25 @@ Proof. intros; unfold set_owner; destruct (Nat.eqb_spec c c'); congruence. Qed.
 Section Invariant.
 
 Variable room limit : nat.
-Variable event : nat -> nat -> record.
+Variable event : nat -> nat -> item.
 Hypothesis some_room : 0 < room.
 
-Definition gap_of (r : record) : option nat :=
-  match r with 2 :: nr :: _ => Some nr | _ => None end.
+Definition gap_of (it : item) : option nat :=
+  match it with (2 :: nr :: _) :: _ => Some nr | _ => None end.
 
-(* An event is a whole record, and none that says that events are missing. *)
-Hypothesis honest : forall l k, length (event l k) = words /\ gap_of (event l k) = None.
+Definition padding (it : item) : bool := is_pad (hd [] it).
+
+(* An event is one or more whole records that fit into a chunk; its first one says how many. *)
+Definition event_ok (it : item) : Prop :=
+  0 < length it <= room /\ (forall r, In r it -> length r = words)
+  /\ padding it = false /\ gap_of it = None /\ S (followers (hd [] it)) = length it.
+
+Hypothesis honest : forall l k, event_ok (event l k).
+
+(* What is published at record n of a lane is in one chunk; padding ends with it. *)
+Definition item_ok (n : nat) (it : item) : Prop :=
+  0 < length it /\ n mod room + length it <= room /\ (forall r, In r it -> length r = words)
+  /\ if padding it then n mod room + length it = room else S (followers (hd [] it)) = length it.
 
 Definition holds (c : ppc) : option nat :=
   match c with PGot c | PFirst c | POpen c | PLinkTo c => Some c | _ => None end.
@@ -57,23 +68,28 @@ Definition link_to (c : option nat) : nat := match c with Some c => S c | None =
 
 (* ---- the accounts of a lane -------------------------------------------------------- *)
 
-(* @r tells of the events from @k up to @n: each is there, or is counted in a gap. *)
-Inductive tells (l k : nat) : list record -> nat -> Prop :=
+(* @r accounts for the events from @k up to @n: each is there, or is counted in a gap. *)
+Inductive tells (l k : nat) : list item -> nat -> Prop :=
 | tells_none : tells l k [] k
 | tells_event : forall r n, tells l k r n -> tells l k (r ++ [event l n]) (S n)
-| tells_gap : forall r n nr, tells l k r n -> tells l k (r ++ [gap_record nr]) (n + nr).
+| tells_gap : forall r n nr, tells l k r n -> tells l k (r ++ [[gap_record nr]]) (n + nr)
+| tells_pad : forall r n it, tells l k r n -> padding it = true -> tells l k (r ++ [it]) n.
 
-Fixpoint lost_in (r : list record) : nat :=
+Fixpoint lost_in (r : list item) : nat :=
   match r with
   | [] => 0
   | x :: r => match gap_of x with Some nr => nr | None => 0 end + lost_in r
   end.
 
-Fixpoint events_in (r : list record) : nat :=
+Fixpoint events_in (r : list item) : nat :=
   match r with
   | [] => 0
-  | x :: r => match gap_of x with Some _ => 0 | None => 1 end + events_in r
+  | x :: r =>
+      match gap_of x with Some _ => 0 | None => if padding x then 0 else 1 end + events_in r
   end.
+
+(* What the collector keeps. *)
+Definition kept (r : list item) : list item := filter (fun it => negb (padding it)) r.
 
 Lemma lost_in_app : forall a b, lost_in (a ++ b) = lost_in a + lost_in b.
 Proof. clear some_room. induction a; simpl; intros; rewrite ?IHa; lia. Qed.
@@ -81,10 +97,36 @@ Proof. clear some_room. induction a; simpl; intros; rewrite ?IHa; lia. Qed.
 Lemma events_in_app : forall a b, events_in (a ++ b) = events_in a + events_in b.
 Proof. clear some_room. induction a; simpl; intros; rewrite ?IHa; lia. Qed.
 
+Lemma gap_of_pad : forall it, padding it = true -> gap_of it = None.
+Proof.
+  clear some_room. intros [|[|[|[|[|n]]] r] it] H; try discriminate; try reflexivity.
+Qed.
+
+Lemma kept_app : forall a b, kept (a ++ b) = kept a ++ kept b.
+Proof. intros; unfold kept; apply filter_app. Qed.
+
+Lemma kept_sums : forall r, events_in (kept r) = events_in r /\ lost_in (kept r) = lost_in r.
+Proof.
+  clear some_room honest. induction r as [|x r [IH1 IH2]]; cbn; [auto|].
+  destruct (padding x) eqn:P; cbn; [rewrite (gap_of_pad _ P)|rewrite P]; auto.
+Qed.
+
 Lemma tells_sum : forall l k r n, tells l k r n -> n = k + events_in r + lost_in r.
 Proof. clear some_room.
-  intros l k r n T; induction T as [|r n T IH|r n nr T IH]; simpl; [lia| |];
-    rewrite events_in_app, lost_in_app; simpl; [rewrite (proj2 (honest l n))|]; lia.
+  intros l k r n T; induction T as [|r n T IH|r n nr T IH|r n it T IH P]; simpl; [lia| | |];
+    rewrite events_in_app, lost_in_app; simpl.
+  - destruct (honest l n) as (_ & _ & H1 & H2 & _); rewrite H1, H2; lia.
+  - lia.
+  - rewrite (gap_of_pad _ P), P; lia.
+Qed.
+
+Lemma tells_kept : forall l k r n, tells l k r n -> tells l k (kept r) n.
+Proof. clear some_room.
+  intros l k r n T; induction T as [|r n T IH|r n nr T IH|r n it T IH P]; [constructor| | |];
+    rewrite kept_app; cbn.
+  - destruct (honest l n) as (_ & _ & H1 & _); rewrite H1; cbn; constructor; assumption.
+  - constructor; assumption.
+  - rewrite P; cbn; rewrite app_nil_r; assumption.
 Qed.
 
 (* ---- a lane: its thread, and what the collector knows of it ------------------------- *)
@@ -105,11 +147,11 @@ Definition settled (m : memory) (l : nat) (ch : list nat) (g : nat) (v : view) :
   (forall x, lane_of x = Some l -> covers m v x)
   /\ forall j c x, nth_error ch j = Some c -> g <= j -> chunk_of x = Some c -> covers m v x.
 
-Definition put_ok (m : memory) (l : nat) (p : producer) (w : nat) : Prop :=
-  let n := length (log p) in
-  n < room * length (chain p)
-  /\ forall w', w' < w ->
-       newest m (Word (nth (n / room) (chain p) 0) (n mod room) w') = nth w' (now event l p) 0.
+Definition put_ok (m : memory) (l : nat) (p : producer) (pad : bool) (i w : nat) : Prop :=
+  length (log p) < room * length (chain p)
+  /\ length (log p) mod room + length (writing event pad l p) <= room
+  /\ forall i' w', w' < words -> i' < i \/ (i' = i /\ w' < w) ->
+       newest m (at_record room p i' w') = nth w' (nth i' (writing event pad l p) []) 0.
 
 Definition is_full (p : producer) : Prop := length (log p) = room * length (chain p).
 
@@ -121,8 +163,9 @@ Definition pc_ok (m : memory) (l : nat) (p : producer) : Prop :=
   | PFirst c => chain p = [] /\ newest m (Link c) = 0
   | POpen c => chain p = [] /\ newest m (Link c) = 0 /\ newest m (First l) = S c
   | PLinkTo c => is_full p /\ chain p <> [] /\ newest m (Link c) = 0
-  | PPut w => w < words /\ put_ok m l p w
-  | PPublish => put_ok m l p words
+  | PPut pad i w =>
+      w < words /\ i < length (writing event pad l p) /\ put_ok m l p pad i w
+  | PPublish pad => put_ok m l p pad (length (writing event pad l p)) 0
   end.
 
 Record lane_ok (m : memory) (own : nat -> owner) (l : nat) (p : producer) (u : cursor)
@@ -140,28 +183,31 @@ Record lane_ok (m : memory) (own : nat -> owner) (l : nat) (p : producer) (u : c
   lk_words : forall n r c w, nth_error (log p) n = Some r ->
     nth_error (chain p) (n / room) = Some c -> given u <= n / room -> w < words ->
     newest m (Word c (n mod room) w) = nth w r 0;
-  lk_size : forall r, In r (log p) -> length r = words;
-  lk_head : counts m (Head l) /\ length (m (Head l)) = S (length (log p));
+  lk_items : forall done it rest, items p = done ++ it :: rest -> item_ok (length (concat done)) it;
+  lk_head : length (m (Head l)) = S (length (items p))
+    /\ forall t x, nth_error (m (Head l)) t = Some x -> val x = length (concat (firstn t (items p)));
   lk_heads : forall t x, nth_error (m (Head l)) t = Some x ->
-    cover_upto m (chain p) (given u) (carries x) t;
+    cover_upto m (chain p) (given u) (carries x) (val x);
   lk_state : counts m (State l) /\ length (m (State l)) = S (phase p);
   lk_opened : forall t x, nth_error (m (State l)) (S t) = Some x ->
     covers m (carries x) (First l);
   lk_closed : forall x, nth_error (m (State l)) 2 = Some x -> settled m l (chain p) (given u) (carries x);
   lk_first : forall c, nth_error (chain p) 0 = Some c -> newest m (First l) = S c;
   lk_dropped : counts m (Dropped l) /\ length (m (Dropped l)) = S (dropped p);
-  lk_tells : exists n, tells l (homeless p) (log p) n /\ events p = n + gap p
-    /\ dropped p = lost_in (log p) + gap p;
+  lk_tells : exists n, tells l (homeless p) (items p) n /\ events p = n + gap p
+    /\ dropped p = lost_in (items p) + gap p;
   lk_pc : dead p = false -> pc_ok m l p;
   lk_adopted : exists rest, chain p = adopted u ++ rest;
-  lk_accepted : exists rest, log p = accepted u ++ rest;
-  lk_bounds : length (accepted u) <= head u <= length (log p);
-  lk_at : room * (length (adopted u) - 1) <= length (accepted u) <= room * length (adopted u);
+  lk_accepted : exists done rest, items p = done ++ rest /\ taken u = length (concat done)
+    /\ accepted u = kept done;
+  lk_bounds : taken u <= head u <= length (log p);
+  lk_at : room * (length (adopted u) - 1) <= taken u <= room * length (adopted u);
   lk_turned : 1 < length (adopted u) ->
     room * (length (adopted u) - 1) < head u \/ orphan u = true;
   lk_given : given u < length (adopted u) \/ (given u = 0 /\ adopted u = [])
-    \/ (given u = length (adopted u) /\ orphan u = true /\ length (accepted u) = head u);
-  lk_head_seen : head u <= v (Head l);
+    \/ (given u = length (adopted u) /\ orphan u = true /\ taken u = head u);
+  lk_head_seen : exists h, h <= v (Head l) /\ h <= length (items p)
+    /\ head u = length (concat (firstn h (items p)));
   lk_seen : cover_upto m (chain p) (given u) v (head u);
   lk_orphan : orphan u = true ->
     ended p /\ settled m l (chain p) (given u) v /\ head u = length (log p) /\ lost u = dropped p;
@@ -208,8 +254,10 @@ Proof.
   { intros w w' W [S1 S2]; split; intros.
     - eapply covers_same; [eapply AL; eauto|]; eapply covers_mono; [apply W|]; auto.
     - eapply covers_same; [eapply ML; eauto|]; eapply covers_mono; [apply W|]; eauto. }
-  assert (PO : forall w, dead p = false -> pc p <> PEnd -> put_ok m l p w -> put_ok m' l p w).
-  { intros w D E [P1 P2]; split; auto; intros w' W; rewrite <- (P2 w' W); apply newest_same.
+  assert (PO : forall pad i w, dead p = false -> pc p <> PEnd ->
+             put_ok m l p pad i w -> put_ok m' l p pad i w).
+  { intros pad i w D E (P0 & P1 & P2); split; [assumption|]; split; [assumption|].
+    intros i' w' W I; rewrite <- (P2 i' w' W I); apply newest_same; unfold at_record.
     destruct (nth_error (chain p) (length (log p) / room)) as [c|] eqn:N.
     - rewrite (nth_error_nth _ _ 0 N). apply (ML _ c _ N); [|reflexivity].
       etransitivity; [eapply alive_given; eauto|]. apply Nat.div_le_lower_bound; [lia|].
@@ -225,8 +273,8 @@ Proof.
   - eapply covers_same; [apply AL; assumption|]; auto.
   - erewrite newest_same; [eauto|]; eapply ML; eauto; reflexivity.
   - erewrite newest_same; [eauto|]; eapply ML; eauto; reflexivity.
-  - rewrite AL by reflexivity; split; [|apply lk_head0].
-    eapply counts_same; [apply AL; reflexivity|apply lk_head0].
+  - eapply lk_items0; eassumption.
+  - rewrite AL by reflexivity; assumption.
   - rewrite AL in H by reflexivity. eapply CU; eauto.
   - rewrite AL by reflexivity; split; [|apply lk_state0].
     eapply counts_same; [apply AL; reflexivity|apply lk_state0].
@@ -242,9 +290,9 @@ Proof.
       | |- context [newest m' (First l)] =>
           rewrite (newest_same m m' (First l)) by (apply AL; reflexivity)
       end; auto.
-    + destruct lk_pc0; split; auto; apply PO; auto; discriminate.
+    + destruct lk_pc0 as (? & ? & ?); split; auto; split; auto; apply PO; auto; discriminate.
     + apply PO; auto; discriminate.
-  - etransitivity; [eassumption|apply V].
+  - destruct lk_head_seen0 as (h & A & B); exists h; split; [specialize (V (Head l)); lia|assumption].
   - eapply CU; eauto.
   - destruct (lk_orphan0 H) as (A & B & C); repeat split; try apply C; auto;
       eapply SE; eauto.

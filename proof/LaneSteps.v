@@ -7,9 +7,9 @@ Import ListNotations.
 Section Steps.
 
 Variable room limit : nat.
-Variable event : nat -> nat -> record.
+Variable event : nat -> nat -> item.
 Hypothesis some_room : 0 < room.
-Hypothesis honest : forall l k, length (event l k) = words /\ gap_of (event l k) = None.
+Hypothesis honest : forall l k, event_ok room (event l k).
 
 Notation lane_ok := (LaneInv.lane_ok room event).
 Notation step := (Lane.step room limit event).
@@ -32,11 +32,14 @@ Definition doing_ok (m : memory) (prod : nat -> producer) (k : collector) : Prop
   | CLost l e =>
       last_ok m (prod l) l (lane k l) (cur (cth k)) e
       /\ (e = true -> head (lane k l) = length (log (prod l)))
-  | CCopy l r =>
-      exists x, nth_error (log (prod l)) (length (accepted (lane k l))) = Some x
-        /\ r = firstn (length r) x /\ length r < words
-        /\ length (accepted (lane k l)) < head (lane k l)
-        /\ length (accepted (lane k l)) < room * length (adopted (lane k l))
+  | CCopy l rs r =>
+      let u := lane k l in
+      exists done it rest, items (prod l) = done ++ it :: rest
+        /\ taken u = length (concat done) /\ accepted u = kept done
+        /\ rs = firstn (length rs) it /\ length rs < length it
+        /\ (rs <> [] -> padding it = false)
+        /\ r = firstn (length r) (nth (length rs) it []) /\ length r < words
+        /\ taken u + length it <= head u /\ taken u < room * length (adopted u)
   | CGiveCas c top => newest m (Link c) = number_of top
   | _ => True
   end.
@@ -172,7 +175,7 @@ Lemma doing_thread : forall m m' own own' prod k l0 p',
   con_ok m own prod k -> quiet l0 m m' own own' ->
   dead (prod l0) = false -> pc (prod l0) <> PEnd ->
   (exists rest, chain p' = chain (prod l0) ++ rest) ->
-  (exists rest, log p' = log (prod l0) ++ rest) ->
+  (exists rest, items p' = items (prod l0) ++ rest) ->
   (chain (prod l0) <> [] -> m' (First l0) = m (First l0)) ->
   doing_ok m' (set_prod prod l0 p') k.
 Proof.
@@ -193,9 +196,10 @@ Proof.
   - destruct DO as (D1 & D2); split; [apply LO; auto|].
     intro X; unfold set_prod; destruct (Nat.eqb_spec l0 l) as [<-|N]; [|auto].
     destruct (D1 X) as ([Y|Y] & _); congruence.
-  - destruct DO as (x & D1 & D2); exists x; split; [|assumption].
-    unfold set_prod; destruct (Nat.eqb_spec l0 l) as [<-|N]; [|assumption].
-    rewrite R2, nth_error_app1; [assumption|]. apply nth_error_Some; congruence.
+  - destruct DO as (done & it & rest & D1 & D2); unfold set_prod.
+    destruct (Nat.eqb_spec l0 l) as [<-|N]; [|exists done, it, rest; split; assumption].
+    exists done, it, (rest ++ r2); split; [|assumption].
+    rewrite R2, D1, <- app_assoc; reflexivity.
   - rewrite <- DO; apply newest_same; eapply quiet_mem; eauto; [reflexivity|].
     intro M; apply mine_other in M; destruct M as [M _]; apply M, G; reflexivity.
 Qed.
@@ -206,7 +210,7 @@ Lemma thread_step : forall s own stack l0 m' own' stack' p',
   lane_ok m' own' l0 p' (lane (con s) l0) (cur (cth (con s))) -> pop_ok m' own' p' ->
   (m' Top = mem s Top \/ exists y, m' = append (mem s) Top y /\ tag_of (val y) = length (mem s Top)) ->
   (exists rest, chain p' = chain (prod s l0) ++ rest) ->
-  (exists rest, log p' = log (prod s l0) ++ rest) ->
+  (exists rest, items p' = items (prod s l0) ++ rest) ->
   (chain (prod s l0) <> [] -> m' (First l0) = mem s (First l0)) -> beyond m' ->
   inv (St m' (set_prod (prod s) l0 p') (con s)).
 Proof.
@@ -268,7 +272,7 @@ Lemma store_step : forall s own own' stack l0 x y p', owned s own stack ->
   lane_ok (append (mem s) x y) own' l0 p' (lane (con s) l0) (cur (cth (con s))) ->
   pop_ok (append (mem s) x y) own' p' ->
   (exists rest, chain p' = chain (prod s l0) ++ rest) ->
-  (exists rest, log p' = log (prod s l0) ++ rest) ->
+  (exists rest, items p' = items (prod s l0) ++ rest) ->
   (chain (prod s l0) <> [] -> x <> First l0) ->
   (forall c i w, x = Word c i w -> i < room) ->
   inv (St (append (mem s) x y) (set_prod (prod s) l0 p') (con s)).
@@ -340,16 +344,24 @@ Proof.
   pose proof (in_pool _ _ _ O) as PL.
   pose proof (lk_pc _ _ _ _ _ _ _ _ K D) as PC.
   unfold Lane.pstep in H; unfold LaneInv.pc_ok in PC; unfold pop_ok in PO.
-  destruct (pc (prod s l0)) eqn:E; cbn [o_pop o_state o_publish ours] in H.
+  destruct (pc (prod s l0)) eqn:E; cbn [o_pop o_state o_publish o_whole o_pad ours] in H.
   - (* PIdle *)
     injection H as <- <-; eapply silent_step; eauto; try congruence.
-    + destruct (has_room _ _); discriminate.
-    + rewrite E; destruct (has_room _ _); reflexivity.
-    + unfold LaneInv.pc_ok, has_room; cbn [pc at_pc log chain]; destruct (Nat.ltb_spec (length (log (prod s l0)))
-        (room * length (chain (prod s l0)))) as [L|L].
-      * split; [unfold words; lia|]; split; [exact L|intros; lia].
-      * pose proof (lk_long _ _ _ _ _ _ _ _ K); unfold is_full; cbn; lia.
-    + unfold pop_ok; cbn [pc at_pc pth]; destruct (has_room _ _); exact I.
+    + destruct (has_room _ _); [destruct (fits _ _ _ _)|]; discriminate.
+    + rewrite E; destruct (has_room _ _); [destruct (fits _ _ _ _)|]; reflexivity.
+    + unfold LaneInv.pc_ok, has_room; cbn [pc at_pc].
+      destruct (Nat.ltb_spec (length (log (prod s l0))) (room * length (chain (prod s l0)))) as [L|L].
+      * pose proof (Nat.mod_upper_bound (length (log (prod s l0))) room ltac:(lia)).
+        unfold fits; destruct (Nat.leb_spec (length (log (prod s l0)) mod room
+          + length (now event l0 (prod s l0))) room) as [F|F];
+          (split; [unfold words; lia|]; split; [|split; [exact L|split; [|intros; lia]]]).
+        -- apply (now_ok _ _ some_room honest).
+        -- exact F.
+        -- cbn; lia.
+        -- change (length (log (prod s l0)) mod room + 1 <= room); lia.
+      * pose proof (lk_long _ _ _ _ _ _ _ _ K); unfold is_full.
+        change (log (at_pc (prod s l0) (pth (prod s l0)) PPop)) with (log (prod s l0)); cbn; lia.
+    + unfold pop_ok; cbn [pc at_pc pth]; destruct (has_room _ _); [destruct (fits _ _ _ _)|]; exact I.
   - (* PPop *)
     destruct (load Ordered Top t (mem s) (pth (prod s l0))) as [[v th]|] eqn:L; [|discriminate].
     injection H as <- <-; pose proof (load_more _ _ _ _ _ _ _ L) as V.
@@ -451,22 +463,22 @@ Proof.
     + intro c0; unfold set_owner; destruct (Nat.eqb_spec c c0) as [<-|N]; [right|left; reflexivity].
       unfold mine; rewrite Nat.eqb_refl; split; [right; eauto|left; assumption].
   - (* PPut *)
+    rewrite andb_true_r in H.
     destruct (store _ _ _ _ _) as [m1 th1] eqn:ST; injection H as <- <-.
-    assert (K' := lane_put _ _ some_room honest _ _ _ _ _ _ _ _ _ K D E ST).
-    destruct PC as (W & RO & _).
+    assert (K' := lane_put _ _ some_room honest _ _ _ _ _ _ _ _ _ _ _ _ K D E ST eq_refl).
+    destruct PC as (W & IL & RO & F & _).
+    destruct (at_record_own _ _ some_room _ _ _ _ _ _ i K D ltac:(congruence) RO ltac:(lia))
+      as (c & NC & CN & G & OC).
     destruct (store_spec _ _ _ _ _ _ _ ST) as (y & -> & _).
     eapply store_step with (own' := own); eauto; try congruence; try same_lists; try discriminate; try exact I.
-    + right; left; eexists; split; [reflexivity|]. right; exists (length (log (prod s l0)) / room).
-      apply (lk_linked _ _ _ _ _ _ _ _ K); split.
-      * apply nth_error_nth'; apply Nat.div_lt_upper_bound; lia.
-      * etransitivity; [eapply alive_given; [exact K|exact D|congruence]|].
-        apply Nat.div_le_lower_bound; [lia|]. apply (lk_used _ _ _ _ _ _ _ _ K).
+    + right; left; exists c; split; [unfold at_record; rewrite CN; reflexivity|].
+      right; eexists; exact OC.
     + left; discriminate.
-    + unfold pop_ok; cbn [pc at_pc]; destruct (S w <? words); exact I.
-    + intros c i w0 X; injection X as _ <- _; apply Nat.mod_upper_bound; lia.
+    + unfold pop_ok; cbn [pc at_pc]; destruct (S w <? words); [|destruct (_ <? _)]; exact I.
+    + intros c0 i0 w0 X; unfold at_record in X; injection X as _ <- _; lia.
   - (* PPublish *)
     destruct (store _ _ _ _ _) as [m1 th1] eqn:ST; injection H as <- <-.
-    assert (K' := lane_publish _ _ some_room honest _ _ _ _ _ _ _ _ K D E ST).
+    assert (K' := lane_publish _ _ some_room honest _ _ _ _ _ _ _ _ _ K D E ST).
     destruct (store_spec _ _ _ _ _ _ _ ST) as (y & -> & _).
     eapply store_step with (own' := own); eauto; try congruence; try same_lists; try discriminate; try exact I.
     + left; reflexivity.

@@ -26,7 +26,7 @@ Qed.
 Section Sum.
 
 Variable room limit : nat.
-Variable event : nat -> nat -> record.
+Variable event : nat -> nat -> item.
 Hypothesis some_room : 0 < room.
 
 Definition sum_ok (s : state) : Prop :=

@@ -7,9 +7,9 @@ Import ListNotations.
 Section Theorems.
 
 Variable room limit : nat.
-Variable event : nat -> nat -> record.
+Variable event : nat -> nat -> item.
 Hypothesis some_room : 0 < room.
-Hypothesis honest : forall l k, length (event l k) = words /\ gap_of (event l k) = None.
+Hypothesis honest : forall l k, event_ok room (event l k).
 
 Notation inv := (LaneSteps.inv room event).
 Notation step := (Lane.step room limit event ours).
@@ -32,8 +32,9 @@ Proof.
       by (intros A [|j] c N; discriminate).
     assert (C0 : forall x : place, counts memory0 x)
       by (intros x [|[|t]] y H; cbn in H; try discriminate; injection H as <-; reflexivity).
-    intro l; constructor; cbn [pth pc dead chain log events gap dropped homeless adopted head orphan
-      heard given lost accepted producer0 cursor0 collector0 cth lane cur thread0 length
+    intro l; constructor; change (log producer0) with (@nil record);
+      cbn [pth pc dead chain items events gap dropped homeless adopted head orphan
+      heard given lost taken accepted producer0 cursor0 collector0 cth lane cur thread0 length
       holds]; intros; try discriminate; try (exfalso; eapply NN; eauto; fail).
     + split; discriminate.
     + split; [discriminate|]. intros [H _]; exfalso; eapply NN; eauto.
@@ -41,8 +42,8 @@ Proof.
     + unfold covers; cbn; lia.
     + lia.
     + lia.
-    + contradiction.
-    + split; [apply C0|reflexivity].
+    + destruct done; discriminate.
+    + split; [reflexivity|]. intros [|[|t]] x H; cbn in H; try discriminate; injection H as <-; reflexivity.
     + intros j c N; exfalso; eapply NN; eauto.
     + split; [apply C0|reflexivity].
     + destruct t; discriminate.
@@ -50,12 +51,12 @@ Proof.
     + exists 0; repeat split; constructor.
     + exact I.
     + exists []; reflexivity.
-    + exists []; reflexivity.
+    + exists [], []; repeat split.
     + lia.
     + lia.
     + lia.
     + right; left; split; reflexivity.
-    + lia.
+    + exists 0; repeat split; lia.
     + intros j c N; exfalso; eapply NN; eauto.
   - intro; exact I.
   - constructor; cbn; try discriminate; auto. intro; split; discriminate.
@@ -140,18 +141,50 @@ Proof. intros s (cs & H); eapply run_inv; eauto using inv0. Qed.
 
 (*
    What the collector has read of a lane is, word for word, the beginning of what the lane's
-   thread has published: whole records, in order, each once.  Links and heads are never
-   taken for corrupt.
+   thread has published, without the padding: whole events, in order, each once.  Links, heads and
+   records are never taken for corrupt.
 *)
 Theorem lane_safety : forall s l, reachable s ->
-  (exists rest, log (prod s l) = accepted (lane (con s) l) ++ rest)
-  /\ (forall r, In r (accepted (lane (con s) l)) -> length r = words)
+  (exists done rest, items (prod s l) = done ++ rest /\ accepted (lane (con s) l) = kept done
+     /\ taken (lane (con s) l) = length (concat done))
   /\ corrupt (con s) = 0.
 Proof.
   intros s l R; destruct (reachable_inv s R) as (own & stack & O).
-  pose proof (in_lane _ _ _ _ _ O l) as K; destruct (lk_accepted _ _ _ _ _ _ _ _ K) as (rest & E).
-  split; [eauto|]; split; [|apply (in_con _ _ _ _ _ O)].
-  intros r I; apply (lk_size _ _ _ _ _ _ _ _ K); rewrite E; apply in_or_app; auto.
+  pose proof (in_lane _ _ _ _ _ O l) as K.
+  destruct (lk_accepted _ _ _ _ _ _ _ _ K) as (done & rest & E1 & E2 & E3).
+  split; [eauto|apply (in_con _ _ _ _ _ O)].
+Qed.
+
+(*
+   What is accepted is one event, with all its records and no others, or a record that says how many
+   are missing: never a part of an event, and no pieces of two.
+*)
+Theorem events_are_whole : forall s l it, reachable s -> In it (accepted (lane (con s) l)) ->
+  (exists k, k < events (prod s l) /\ it = event l k) \/ exists nr, it = [gap_record nr].
+Proof.
+  intros s l it R I; destruct (lane_safety s l R) as ((done & rest & E & A & _) & _).
+  destruct (reachable_inv s R) as (own & stack & O); pose proof (in_lane _ _ _ _ _ O l) as K.
+  destruct (lk_tells _ _ _ _ _ _ _ _ K) as (n & T & EV & _).
+  rewrite A in I; unfold kept in I; apply filter_In in I; destruct I as [I P]; apply negb_true_iff in P.
+  assert (I' : In it (items (prod s l))) by (rewrite E; apply in_or_app; auto).
+  assert (X : forall r m, tells event l (homeless (prod s l)) r m -> In it r ->
+    (exists k, k < m /\ it = event l k) \/ (exists nr, it = [gap_record nr])).
+  { intros r m T'; induction T' as [|r m T' IH|r m nr T' IH|r m it' T' IH P']; intro J; [contradiction| | |];
+      apply in_app_or in J; destruct J as [J|[<-|[]]]; try (right; eauto; fail);
+      try (destruct (IH J) as [(k & L & Z)|Z]; [left; exists k; split; [lia|assumption]|right; assumption]).
+    - left; exists m; split; [lia|reflexivity].
+    - congruence. }
+  destruct (X _ _ T I') as [(k & L & Z)|Z]; [left; exists k; split; [lia|assumption]|right; assumption].
+Qed.
+
+(* The head that the collector has loaded is never in the middle of an event. *)
+Theorem heads_between_events : forall s l, reachable s ->
+  exists h, h <= length (items (prod s l))
+    /\ head (lane (con s) l) = length (concat (firstn h (items (prod s l)))).
+Proof.
+  intros s l R; destruct (reachable_inv s R) as (own & stack & O).
+  pose proof (in_lane _ _ _ _ _ O l) as K.
+  destruct (lk_head_seen _ _ _ _ _ _ _ _ K) as (h & _ & A & B); eauto.
 Qed.
 
 Lemma tells_prefix : forall l k a b n, tells event l k (a ++ b) n ->
@@ -159,12 +192,13 @@ Lemma tells_prefix : forall l k a b n, tells event l k (a ++ b) n ->
 Proof.
   intros l k a b; induction b as [|x b IH] using rev_ind; intros n T.
   - rewrite app_nil_r in T; eauto.
-  - rewrite app_assoc in T; inversion T as [E|r n' T' E|r n' nr T' E].
+  - rewrite app_assoc in T; inversion T as [E|r n' T' E|r n' nr T' E|r n' it T' P E].
     + destruct (a ++ b); discriminate.
     + apply app_inj_tail in E; destruct E as [-> _]; destruct (IH _ T') as (m & L & M).
       exists m; split; [lia|assumption].
     + apply app_inj_tail in E; destruct E as [-> _]; destruct (IH _ T') as (m & L & M).
       exists m; split; [lia|assumption].
+    + apply app_inj_tail in E; destruct E as [-> _]; eauto.
 Qed.
 
 (*
@@ -177,21 +211,21 @@ Theorem events_in_order : forall s l, reachable s ->
             + lost_in (accepted (lane (con s) l))
     /\ n <= events (prod s l).
 Proof.
-  intros s l R; destruct (reachable_inv s R) as (own & stack & O).
-  pose proof (in_lane _ _ _ _ _ O l) as K; destruct (lk_accepted _ _ _ _ _ _ _ _ K) as (rest & E).
+  intros s l R; destruct (lane_safety s l R) as ((done & rest & E & A & _) & _).
+  destruct (reachable_inv s R) as (own & stack & O); pose proof (in_lane _ _ _ _ _ O l) as K.
   destruct (lk_tells _ _ _ _ _ _ _ _ K) as (n & T & EV & _); rewrite E in T.
-  destruct (tells_prefix _ _ _ _ _ T) as (n' & L & T'); exists n'; split; [assumption|].
-  split; [|lia]. eapply tells_sum; eauto.
+  destruct (tells_prefix _ _ _ _ _ T) as (n' & L & T'); apply (tells_kept _ _ honest) in T'.
+  rewrite A; exists n'; split; [assumption|]. split; [|lia]. eapply tells_sum; eauto.
 Qed.
 
 (* At any moment, events = published + dropped + those before there was a lane. *)
 Theorem events_accounted : forall s l, reachable s ->
-  events (prod s l) = homeless (prod s l) + events_in (log (prod s l)) + dropped (prod s l).
+  events (prod s l) = homeless (prod s l) + events_in (items (prod s l)) + dropped (prod s l).
 Proof.
   intros s l R; destruct (reachable_inv s R) as (own & stack & O).
   pose proof (in_lane _ _ _ _ _ O l) as K.
   destruct (lk_tells _ _ _ _ _ _ _ _ K) as (n & T & EV & DR).
-  apply (tells_sum _ honest) in T; lia.
+  apply (tells_sum _ _ honest) in T; lia.
 Qed.
 
 (*
@@ -200,8 +234,8 @@ Qed.
 *)
 Theorem written_is_collected_plus_lost : forall s l, reachable s ->
   let u := lane (con s) l in
-  orphan u = true -> length (accepted u) = head u ->
-  accepted u = log (prod s l)
+  orphan u = true -> taken u = head u ->
+  accepted u = kept (items (prod s l))
   /\ lost u = dropped (prod s l)
   /\ events (prod s l) = homeless (prod s l) + events_in (accepted u) + lost u.
 Proof.
@@ -209,11 +243,14 @@ Proof.
   destruct (reachable_inv s R) as (own & stack & O).
   pose proof (in_lane _ _ _ _ _ O l) as K; fold u in K.
   destruct (lk_orphan _ _ _ _ _ _ _ _ K OR) as (_ & _ & HL & LO).
-  destruct (lk_accepted _ _ _ _ _ _ _ _ K) as (rest & E).
-  assert (EL : log (prod s l) = accepted u).
-  { rewrite E in HL |- *; rewrite app_length in HL.
-    destruct rest; [apply app_nil_r|cbn in HL; lia]. }
-  split; [congruence|]; split; [assumption|]. rewrite EV, EL, LO; reflexivity.
+  destruct (lk_accepted _ _ _ _ _ _ _ _ K) as (done & rest & E1 & E2 & E3).
+  assert (EL : items (prod s l) = done).
+  { destruct rest as [|it rest]; [rewrite E1; apply app_nil_r|exfalso].
+    destruct (lk_items _ _ _ _ _ _ _ _ K _ _ _ E1) as (I & _).
+    unfold log in HL; rewrite E1, concat_app, app_length in HL; cbn in HL; rewrite app_length in HL.
+    rewrite <- A, E2 in HL; lia. }
+  split; [congruence|]; split; [assumption|].
+  destruct (kept_sums done) as [S1 _]; rewrite E3, S1, EV, EL, LO; reflexivity.
 Qed.
 
 (* ---- chunks -------------------------------------------------------------------------------- *)
@@ -225,8 +262,8 @@ Definition target (l : nat) (p : producer) : option place :=
   | PFirst _ => Some (First l)
   | POpen _ => Some (State l)
   | PLinkTo _ => Some (Link (last (chain p) 0))
-  | PPut w => Some (Word (nth (length (log p) / room) (chain p) 0) (length (log p) mod room) w)
-  | PPublish => Some (Head l)
+  | PPut _ i w => Some (at_record room p i w)
+  | PPublish _ => Some (Head l)
   | PFull => match chain p with [] => None | _ => Some (Dropped l) end
   | _ => None
   end.
@@ -311,15 +348,11 @@ Proof.
     rewrite OC in OB; injection OB as -> ->; split; [reflexivity|].
     unfold is_full in FU; rewrite EC, app_length in FU; cbn in FU.
     replace (length ch + 1) with (S (length ch)) in FU by lia; lia.
-  - injection T as <-; injection X as X; destruct PC as (_ & RO & _).
-    assert (AG : given (lane (con s) l) <= length (chain (prod s l)) - 1)
-      by (eapply alive_given; [exact K|exact D|congruence]).
-    assert (OB : own c = Linked l (length (log (prod s l)) / room)).
-    { apply (lk_linked _ _ _ _ _ _ _ _ K); split.
-      - rewrite <- X; apply nth_error_nth', Nat.div_lt_upper_bound; lia.
-      - etransitivity; [exact AG|]. apply Nat.div_le_lower_bound; [lia|].
-        apply (lk_used _ _ _ _ _ _ _ _ K). }
-    rewrite OC in OB; injection OB as -> ->; split; [reflexivity|].
+  - destruct PC as (_ & IL & RO & F & _).
+    destruct (at_record_own _ _ some_room _ _ _ _ _ _ i K D ltac:(congruence) RO ltac:(lia))
+      as (c' & NC & CN & G & OC').
+    unfold at_record in T; rewrite CN in T; injection T as <-; injection X as ->.
+    rewrite OC in OC'; injection OC' as -> ->; split; [reflexivity|].
     pose proof (Nat.div_mod (length (log (prod s l))) room ltac:(lia)); lia.
   - destruct (chain (prod s l)); [discriminate|]. injection T as <-; discriminate.
 Qed.
@@ -348,12 +381,10 @@ Proof.
       destruct (@exists_last _ _ CH) as (ch & b & EC); rewrite EC, last_last, app_length; cbn.
       rewrite nth_error_app2 by lia; replace (length ch + 1 - 1 - length ch) with 0 by lia.
       reflexivity.
-    + injection T as <-; destruct PC as (_ & RO & _).
-      eapply (lk_sees _ _ _ _ _ _ _ _ K); [reflexivity|right].
-      exists (length (log (prod s l)) / room); apply (lk_linked _ _ _ _ _ _ _ _ K); split.
-      * apply nth_error_nth', Nat.div_lt_upper_bound; lia.
-      * etransitivity; [eapply alive_given; [exact K|exact D|congruence]|].
-        apply Nat.div_le_lower_bound; [lia|]. apply (lk_used _ _ _ _ _ _ _ _ K).
+    + injection T as <-; destruct PC as (_ & IL & RO & F & _).
+      destruct (at_record_own _ _ some_room _ _ _ _ _ _ i K D ltac:(congruence) RO ltac:(lia))
+        as (c' & NC & CN & G & OC').
+      unfold at_record; rewrite CN. eapply (lk_sees _ _ _ _ _ _ _ _ K); [reflexivity|eauto].
     + destruct (chain (prod s l)); [discriminate|]. injection T as <-.
       apply (lk_mine _ _ _ _ _ _ _ _ K); reflexivity.
   - intros c top D; pose proof (in_con _ _ _ _ _ O) as C.

@@ -7,13 +7,40 @@ Import ListNotations.
 Section Steps.
 
 Variable room limit : nat.
-Variable event : nat -> nat -> record.
+Variable event : nat -> nat -> item.
 Hypothesis some_room : 0 < room.
-Hypothesis honest : forall l k, length (event l k) = words /\ gap_of (event l k) = None.
+Hypothesis honest : forall l k, event_ok room (event l k).
 
 Notation lane_ok := (LaneInv.lane_ok room event).
 Notation cover_upto := (LaneInv.cover_upto room).
 Notation pc_ok := (LaneInv.pc_ok room event).
+
+Ltac fields :=
+  repeat match goal with
+  | |- context [log (at_pc ?p ?a ?b)] => change (log (at_pc p a b)) with (log p)
+  | |- context [log (link_chunk ?p ?a ?b)] => change (log (link_chunk p a b)) with (log p)
+  | |- context [log (count_drop ?p ?a)] => change (log (count_drop p a)) with (log p)
+  | |- context [log (count_homeless ?p ?a)] => change (log (count_homeless p a)) with (log p)
+  | |- context [log (pdie ?p)] => change (log (pdie p)) with (log p)
+  end;
+  cbn [pth pc dead chain items events gap dropped homeless at_pc link_chunk published count_drop
+    count_homeless pdie holds].
+
+Lemma concat_firstn : forall (h : list item) t, length (concat (firstn t h)) <= length (concat h).
+Proof. clear some_room honest.
+  intros h t; rewrite <- (firstn_skipn t h) at 2; rewrite concat_app, app_length; lia.
+Qed.
+
+(* A place that is i records further, in the same chunk. *)
+Lemma further : forall n i, n mod room + i < room ->
+  (n + i) / room = n / room /\ (n + i) mod room = n mod room + i.
+Proof.
+  intros n i H; pose proof (Nat.div_mod n room ltac:(lia)) as DM.
+  assert (E : n + i = n / room * room + (n mod room + i)) by lia.
+  split.
+  - rewrite E, Nat.div_add_l, (Nat.div_small (n mod room + i)) by lia; lia.
+  - rewrite E, Nat.add_comm, Nat.mod_add, Nat.mod_small by lia; reflexivity.
+Qed.
 
 Lemma store_covers : forall o x v (m : memory) th m' th',
   store o x v m th = (m', th') ->
@@ -64,10 +91,10 @@ Proof.
 Qed.
 
 Lemma head_le : forall m own l p u v t x, lane_ok m own l p u v ->
-  nth_error (m (Head l)) t = Some x -> t <= length (log p).
+  nth_error (m (Head l)) t = Some x -> val x <= length (log p).
 Proof.
-  intros m own l p u v t x K H; apply nth_lt in H.
-  rewrite (proj2 (lk_head _ _ _ _ _ _ _ _ K)) in H; lia.
+  intros m own l p u v t x K H; rewrite (proj2 (lk_head _ _ _ _ _ _ _ _ K) _ _ H).
+  apply concat_firstn.
 Qed.
 
 Lemma not_closed : forall m own l p u v x, lane_ok m own l p u v -> pc p <> PEnd ->
@@ -103,8 +130,7 @@ Lemma lane_silent : forall m own l p u v th c, lane_ok m own l p u v -> pc p <> 
   (dead p = false -> pc_ok m l (at_pc p th c)) ->
   lane_ok m own l (at_pc p th c) u v.
 Proof.
-  intros m own l p u v th c K E V H N P; destruct K; constructor; cbn [pth pc dead chain log
-    events gap dropped homeless at_pc]; intros; eauto.
+  intros m own l p u v th c K E V H N P; destruct K; constructor; fields; intros; eauto.
   - rewrite H; auto.
   - eapply covers_mono; [apply V|]; eauto.
   - eapply covers_mono; [apply V|]; eauto.
@@ -119,8 +145,7 @@ Lemma lane_got : forall m own l p u v th c, lane_ok m own l p u v -> pc p <> PEn
   (forall x, chunk_of x = Some c -> covers m (cur th) x) ->
   lane_ok m (set_owner own c (Popped l)) l (at_pc p th (PGot c)) u v.
 Proof.
-  intros m own l p u v th c K E V H F O C; destruct K; constructor; cbn [pth pc dead chain log
-    events gap dropped homeless at_pc holds]; intros; eauto.
+  intros m own l p u v th c K E V H F O C; destruct K; constructor; fields; intros; eauto.
   - unfold set_owner; destruct (Nat.eqb_spec c c0) as [->|X]; [split; congruence|].
     rewrite lk_popped, H; split; congruence.
   - unfold set_owner; destruct (Nat.eqb_spec c c0) as [->|X]; [|auto].
@@ -133,9 +158,6 @@ Proof.
 Qed.
 
 (* ---- stores ------------------------------------------------------------------------ *)
-
-Ltac fields := cbn [pth pc dead chain log events gap dropped homeless at_pc link_chunk published
-  count_drop count_homeless pdie holds].
 
 (* A store elsewhere. *)
 Ltac other := rewrite append_other by (intro; congruence).
@@ -161,6 +183,7 @@ Ltac unchanged CO NCL :=
   try (eapply CO; eauto; fail);
   try match goal with H : nth_error (append _ _ _ _) _ = _ |- _ =>
     rewrite append_other in H by discriminate end;
+  try (rewrite append_other by discriminate; assumption);
   try (rewrite newest_other by congruence);
   try (rewrite append_other by discriminate; split;
        [eapply counts_same; [apply append_other; discriminate|]|]; tauto);
@@ -224,33 +247,47 @@ Proof.
   - unfold LaneInv.pc_ok; cbn; rewrite newest_append; repeat split; auto.
 Qed.
 
-(* A word of a record. *)
-Lemma lane_put : forall m own l p u v m' th' w, lane_ok m own l p u v ->
-  dead p = false -> pc p = PPut w ->
-  store Relaxed (Word (nth (length (log p) / room) (chain p) 0) (length (log p) mod room) w)
-        (nth w (now event l p) 0) m (pth p) = (m', th') ->
-  lane_ok m' own l (at_pc p th' (if S w <? words then PPut (S w) else PPublish)) u v.
+(* Where record i of what is written now goes. *)
+Lemma at_record_own : forall m own l p u v i, lane_ok m own l p u v -> dead p = false ->
+  pc p <> PEnd -> length (log p) < room * length (chain p) -> length (log p) mod room + i < room ->
+  exists c, nth_error (chain p) (length (log p) / room) = Some c
+    /\ nth (length (log p) / room) (chain p) 0 = c
+    /\ given u <= length (log p) / room /\ own c = Linked l (length (log p) / room).
 Proof.
-  intros m own l p u v m' th' w K D E ST; begin_store K D E ST.
-  destruct PC as (W & R & PO).
-  set (n := length (log p)) in *; set (c := nth (n / room) (chain p) 0) in *.
-  assert (N : nth_error (chain p) (n / room) = Some c).
+  intros m own l p u v i K D NE R F.
+  assert (N : nth_error (chain p) (length (log p) / room) = Some (nth (length (log p) / room) (chain p) 0)).
   { apply nth_error_nth'; apply Nat.div_lt_upper_bound; lia. }
-  assert (G : given u <= n / room).
-  { etransitivity; [exact AG|]; apply Nat.div_le_lower_bound; [lia|].
+  assert (G : given u <= length (log p) / room).
+  { etransitivity; [eapply alive_given; eauto|]; apply Nat.div_le_lower_bound; [lia|].
     apply (lk_used _ _ _ _ _ _ _ _ K). }
-  assert (OC : own c = Linked l (n / room)) by (apply (lk_linked _ _ _ _ _ _ _ _ K); auto).
+  eexists; split; [exact N|]; split; [reflexivity|]; split; [assumption|].
+  apply (lk_linked _ _ _ _ _ _ _ _ K); auto.
+Qed.
+
+(* A word of a record. *)
+Lemma lane_put : forall m own l p u v m' th' pad i w c', lane_ok m own l p u v ->
+  dead p = false -> pc p = PPut pad i w ->
+  store Relaxed (at_record room p i w) (nth w (nth i (writing event pad l p) []) 0) m (pth p)
+    = (m', th') ->
+  c' = (if S w <? words then PPut pad i (S w)
+        else if S i <? length (writing event pad l p) then PPut pad (S i) 0 else PPublish pad) ->
+  lane_ok m' own l (at_pc p th' c') u v.
+Proof.
+  intros m own l p u v m' th' pad i w c' K D E ST C'; begin_store K D E ST.
+  destruct PC as (W & I & R & F & PO).
+  destruct (at_record_own _ _ _ _ _ _ i K D NE R ltac:(lia)) as (c & N & CN & G & OC).
+  unfold at_record in *; rewrite CN in *; set (n := length (log p)) in *.
   pose proof (Nat.div_mod n room) as DM; specialize (DM ltac:(lia)).
   assert (CU : forall v t, t <= n -> cover_upto m (chain p) (given u) v t ->
-     cover_upto (append m (Word c (n mod room) w) y) (chain p) (given u) v t).
+     cover_upto (append m (Word c (n mod room + i) w) y) (chain p) (given u) v t).
   { intros v' t T C; apply cover_append; [assumption| |discriminate].
-    intros j c0 i w0 N0 G0 X; injection X as X1 X2 X3.
+    intros j c0 i0 w0 N0 G0 X; injection X as X1 X2 X3.
     assert (O' : own c0 = Linked l j) by (apply (lk_linked _ _ _ _ _ _ _ _ K); auto).
     rewrite <- X1, OC in O'; injection O' as O'; subst; lia. }
-  assert (NE' : (if S w <? words then PPut (S w) else PPublish) <> PEnd)
-    by (destruct (S w <? words); discriminate).
-  assert (HD : holds (if S w <? words then PPut (S w) else PPublish) = None)
-    by (destruct (S w <? words); reflexivity).
+  assert (NE' : c' <> PEnd)
+    by (rewrite C'; destruct (S w <? words); [|destruct (_ <? _)]; discriminate).
+  assert (HD : holds c' = None)
+    by (rewrite C'; destruct (S w <? words); [|destruct (_ <? _)]; reflexivity).
   destruct K; constructor; unchanged CO NCL.
   - rewrite lk_popped, HD, E; reflexivity.
   - rewrite newest_other; [eauto|]. intro X; injection X as X1 X2 X3.
@@ -260,13 +297,25 @@ Proof.
     pose proof (Nat.div_mod n0 room) as DM0; specialize (DM0 ltac:(lia)).
     rewrite <- O', <- X2 in DM0; lia.
   - unfold LaneInv.pc_ok; cbn [pc at_pc].
-    assert (P : put_ok room event (append m (Word c (n mod room) w) y) l p (S w)).
-    { split; [exact R|]; intros w' W'; fold n; fold c.
-      destruct (Nat.eq_dec w' w) as [->|X].
+    assert (P : forall i' w', w' < words -> i' < i \/ i' = i /\ w' < S w ->
+      newest (append m (Word c (n mod room + i) w) y) (Word c (n mod room + i') w')
+        = nth w' (nth i' (writing event pad l p) []) 0).
+    { intros i' w' W' X; destruct (Nat.eq_dec i' i) as [->|NI]; [destruct (Nat.eq_dec w' w) as [->|NW]|].
       - rewrite newest_append; assumption.
-      - rewrite newest_other by congruence; apply PO; lia. }
-    destruct (Nat.ltb_spec (S w) words) as [L|L]; [split; assumption|].
-    replace words with (S w) by lia; assumption.
+      - rewrite newest_other by (intro Z; injection Z; lia); apply PO; [assumption|lia].
+      - rewrite newest_other by (intro Z; injection Z; lia); apply PO; [assumption|lia]. }
+    assert (Q : forall i0 w0, (forall i' w', w' < words -> i' < i0 \/ i' = i0 /\ w' < w0 ->
+                  i' < i \/ i' = i /\ w' < S w) ->
+      put_ok room event (append m (Word c (n mod room + i) w) y) l p pad i0 w0).
+    { intros i0 w0 X; split; [exact R|]; split; [exact F|]. intros i' w' W' Y; unfold at_record.
+      fold n; rewrite CN; apply P; auto. }
+    rewrite C'; destruct (Nat.ltb_spec (S w) words) as [L|L].
+    + split; [assumption|]; split; [assumption|]. refine (Q _ _ _); intros; lia.
+    + destruct (Nat.ltb_spec (S i) (length (writing event pad l p))) as [J|J].
+      * split; [unfold words; lia|]; split; [assumption|]. refine (Q _ _ _); intros; lia.
+      * refine (Q _ _ _); intros i' w' W' X.
+        change (length (writing event pad l (at_pc p th' (PPublish pad))))
+          with (length (writing event pad l p)) in X; lia.
   - apply CU; [lia|assumption].
 Qed.
 
@@ -380,45 +429,125 @@ Proof.
   - apply CU; [lia|assumption].
 Qed.
 
-(* The head. *)
-Lemma lane_publish : forall m own l p u v m' th', lane_ok m own l p u v ->
-  dead p = false -> pc p = PPublish ->
-  store Ordered (Head l) (S (length (log p))) m (pth p) = (m', th') ->
-  lane_ok m' own l (published event l p th') u v.
+Lemma now_ok : forall l p, 0 < length (now event l p) /\ (forall r, In r (now event l p) -> length r = words)
+  /\ padding (now event l p) = false /\ S (followers (hd [] (now event l p))) = length (now event l p).
 Proof.
-  intros m own l p u v m' th' K D E ST; begin_store K D E ST.
-  destruct PC as (RO & PO).
+  intros l p; unfold now; destruct (gap p =? 0).
+  - destruct (honest l (events p)) as (A & B & C & _ & D); repeat split; auto; lia.
+  - cbn; repeat split; auto. intros r [<-|[]]; reflexivity.
+Qed.
+
+(* The rest of a chunk, whose first record is the padding. *)
+Lemma rest_of_length : forall m p, length (rest_of room m p) = room - length (log p) mod room.
+Proof. intros; unfold rest_of; rewrite map_length, seq_length; reflexivity. Qed.
+
+Lemma rest_of_nth : forall m p i r w, nth_error (rest_of room m p) i = Some r -> w < words ->
+  nth w r 0 = newest m (at_record room p i w).
+Proof.
+  intros m p i r w N W.
+  assert (L : i < room - length (log p) mod room).
+  { rewrite <- (rest_of_length m p); apply nth_error_Some; congruence. }
+  unfold rest_of in N.
+  rewrite nth_error_map, (nth_error_nth' _ 0) in N by (rewrite seq_length; assumption).
+  rewrite seq_nth in N by assumption; cbn [Nat.add option_map] in N; injection N as <-.
+  do 4 (destruct w as [|w]; [reflexivity|]). unfold words in W; lia.
+Qed.
+
+Lemma rest_of_words : forall m p r, In r (rest_of room m p) -> length r = words.
+Proof.
+  intros m p r I; unfold rest_of in I; apply in_map_iff in I; destruct I as (i & <- & _).
+  rewrite map_length, seq_length; reflexivity.
+Qed.
+
+Lemma whole_ok : forall m l p pad, put_ok room event m l p pad (length (writing event pad l p)) 0 ->
+  item_ok room (length (log p)) (whole room event pad l m p)
+  /\ padding (whole room event pad l m p) = pad
+  /\ length (log p) + length (whole room event pad l m p) <= room * length (chain p)
+  /\ forall i r w, nth_error (whole room event pad l m p) i = Some r -> w < words ->
+       newest m (at_record room p i w) = nth w r 0.
+Proof.
+  intros m l p pad (R & F & PO); pose proof (now_ok l p) as (N1 & N2 & N3 & N4).
+  pose proof (Nat.mod_upper_bound (length (log p)) room ltac:(lia)) as MB.
+  pose proof (Nat.div_mod (length (log p)) room ltac:(lia)) as DM.
+  assert (DL : length (log p) / room < length (chain p)) by (apply Nat.div_lt_upper_bound; lia).
+  assert (room * S (length (log p) / room) <= room * length (chain p)) by (apply Nat.mul_le_mono_l; lia).
+  assert (BND : forall k, length (log p) mod room + k <= room -> length (log p) + k <= room * length (chain p))
+    by (intros; lia).
+  destruct pad; cbv beta iota delta [whole writing] in *.
+  - pose proof (rest_of_length m p) as RL.
+    assert (PD : padding (rest_of room m p) = true).
+    { unfold padding; destruct (rest_of room m p) as [|r it] eqn:E; [cbn in RL; lia|]. cbn [hd].
+      unfold is_pad. rewrite (rest_of_nth m p 0 r 0) by (rewrite ?E; unfold words; auto; lia).
+      rewrite PO by (unfold words; cbn; lia). reflexivity. }
+    split; [|split; [exact PD|split; [apply BND; lia|]]].
+    + split; [lia|]; split; [lia|]; split; [apply rest_of_words|]. rewrite PD; lia.
+    + intros i r w N W; symmetry; apply rest_of_nth; assumption.
+  - split; [|split; [exact N3|split; [apply BND; lia|]]].
+    + split; [lia|]; split; [lia|]; split; [exact N2|]. rewrite N3; exact N4.
+    + intros i r w N W. assert (i < length (now event l p)) by (apply nth_error_Some; congruence).
+      rewrite PO by (try assumption; lia). f_equal; apply nth_error_nth; exact N.
+Qed.
+
+(* The head. *)
+Lemma lane_publish : forall m own l p u v m' th' pad, lane_ok m own l p u v ->
+  dead p = false -> pc p = PPublish pad ->
+  store Ordered (Head l) (length (log p) + length (whole room event pad l m p)) m (pth p) = (m', th') ->
+  lane_ok m' own l (published p pad (whole room event pad l m p) th') u v.
+Proof.
+  intros m own l p u v m' th' pad K D E ST; begin_store K D E ST.
+  destruct (whole_ok _ _ _ _ PC) as (IO & PD & BD & WO).
+  set (it := whole room event pad l m p) in *.
+  assert (LG : log (published p pad it th') = log p ++ it).
+  { unfold log; cbn; rewrite concat_app; cbn; rewrite app_nil_r; reflexivity. }
+  assert (FI : forall t, t <= length (items p) -> firstn t (items p ++ [it]) = firstn t (items p)).
+  { intros t T; rewrite firstn_app; replace (t - length (items p)) with 0 by lia; apply app_nil_r. }
   assert (CU : forall w t, cover_upto m (chain p) (given u) w t ->
                  cover_upto (append m (Head l) y) (chain p) (given u) w t).
   { intros w t C; apply cover_append; [assumption|discriminate|discriminate]. }
   specialize (REL eq_refl).
-  destruct K; constructor; unchanged CO NCL.
+  destruct K; constructor; rewrite ?LG; unchanged CO NCL.
   - rewrite lk_popped, E; reflexivity.
-  - rewrite app_length; cbn; lia.
-  - rewrite app_length; cbn; lia.
-  - apply nth_app_last in H; destruct H as [H|[-> ->]]; [eauto|].
-    rewrite <- (PO w H2), (nth_error_nth _ _ 0 H0); reflexivity.
-  - apply in_app_or in H; destruct H as [H|[<-|[]]]; [auto|].
-    unfold now; destruct (gap p =? 0); [apply honest|reflexivity].
-  - rewrite append_here, !app_length, (proj2 lk_head); cbn.
-    split; [|lia]. apply counts_append; [apply lk_head|]. rewrite (proj2 lk_head); assumption.
+  - rewrite app_length; lia.
+  - rewrite app_length; lia.
+  - destruct (Nat.lt_ge_cases n (length (log p))) as [L|L].
+    + rewrite nth_error_app1 in H by assumption; eauto.
+    + rewrite nth_error_app2 in H by assumption.
+      destruct IO as (_ & IF & _). assert (n - length (log p) < length it) by (apply nth_error_Some; congruence).
+      destruct (further (length (log p)) (n - length (log p)) ltac:(lia)) as [Q1 Q2].
+      replace (length (log p) + (n - length (log p))) with n in Q1, Q2 by lia.
+      rewrite Q1 in H0; rewrite Q2, <- (WO _ _ _ H H2); unfold at_record.
+      rewrite (nth_error_nth _ _ 0 H0); reflexivity.
+  - destruct rest as [|x rest] using rev_ind.
+    + apply app_inj_tail in H; destruct H as [<- <-]; exact IO.
+    + rewrite app_comm_cons, app_assoc in H; apply app_inj_tail in H; destruct H as [H _].
+      eapply lk_items; eauto.
+  - split; [rewrite append_here, !app_length, (proj1 lk_head); cbn [length]; lia|].
+    intros t x H; apply append_nth in H; destruct H as [H|(_ & -> & ->)].
+    + pose proof (nth_lt _ _ _ H) as T; rewrite (proj1 lk_head) in T.
+      rewrite FI by lia; apply lk_head; assumption.
+    + rewrite VY, (proj1 lk_head), firstn_all2 by (rewrite app_length; cbn; lia).
+      rewrite concat_app, app_length; cbn; rewrite app_nil_r; reflexivity.
   - apply append_nth in H; destruct H as [H|(_ & -> & ->)]; [apply CU; eauto|].
     intros j c N G; assert (own c = Linked l j) by (apply lk_linked; auto).
     split; intros; apply REL; eapply lk_sees; eauto; reflexivity.
   - rewrite append_other by discriminate.
-    replace (phase (published event l p th')) with (phase p).
+    replace (phase (published p pad it th')) with (phase p).
     + split; [eapply counts_same; [apply append_other; discriminate|]|]; apply lk_state.
     + unfold phase; cbn; rewrite E; reflexivity.
-  - destruct lk_tells as (n & T & EV & DR); unfold now.
-    destruct (Nat.eqb_spec (gap p) 0) as [Z|Z].
-    + rewrite Z, Nat.add_0_r in EV; subst n; exists (S (events p)).
-      rewrite lost_in_app; cbn [lost_in]; rewrite (proj2 (honest l (events p))).
-      split; [apply tells_event; assumption|lia].
-    + exists (n + gap p); rewrite lost_in_app; cbn.
-      split; [apply tells_gap; assumption|lia].
+  - destruct lk_tells as (n & T & EV & DR).
+    destruct pad; cbn [negb andb].
+    + exists n; split; [apply tells_pad; assumption|]. rewrite lost_in_app; cbn [lost_in].
+      rewrite (gap_of_pad _ PD); lia.
+    + unfold it, whole, now in *; destruct (Nat.eqb_spec (gap p) 0) as [Z|Z].
+      * rewrite Z, Nat.add_0_r in EV; subst n; exists (S (events p)).
+        rewrite lost_in_app; cbn [lost_in]; destruct (honest l (events p)) as (_ & _ & _ & HG & _).
+        rewrite HG. split; [apply tells_event; assumption|lia].
+      * exists (n + gap p); rewrite lost_in_app; cbn.
+        split; [apply tells_gap; assumption|lia].
   - exact I.
-  - destruct lk_accepted as (rest & EQ); exists (rest ++ [now event l p]); rewrite EQ, app_assoc; reflexivity.
-  - rewrite app_length; cbn; lia.
+  - destruct lk_accepted as (done & rest & EQ & A); exists done, (rest ++ [it]); rewrite EQ, app_assoc; auto.
+  - rewrite app_length; lia.
+  - destruct lk_head_seen as (h & A & B & C); exists h; rewrite app_length, FI by lia; cbn; repeat split; auto; lia.
 Qed.
 
 (* No room. *)
@@ -482,7 +611,11 @@ Proof.
   - destruct lk_tells as (n & T & EV & DR); exists (S (homeless p)).
     assert (LG : log p = []).
     { rewrite CH in lk_long; cbn in lk_long; destruct (log p); [reflexivity|cbn in lk_long; lia]. }
-    rewrite LG in *; apply (tells_sum _ honest) in T; cbn in *; split; [constructor|lia].
+    assert (IT : items p = []).
+    { destruct (items p) as [|it rest] eqn:I; [reflexivity|].
+      destruct (lk_items [] it rest eq_refl) as (X & _); unfold log in LG; rewrite I in LG; cbn in LG.
+      destruct it; [cbn in X; lia|discriminate]. }
+    rewrite IT in *; apply (tells_sum _ _ honest) in T; cbn in *; split; [constructor|lia].
   - exact I.
   - destruct (lk_orphan H) as ([X|X] & Y); [|congruence]; split; [left|]; assumption.
 Qed.

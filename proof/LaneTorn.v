@@ -7,30 +7,30 @@
    that the theorems of LaneTheorems.v are not about nothing.
 *)
 Require Import Arith List Lia Bool.
-Require Import Memory Lane.
+Require Import Memory Lane LaneInv.
 Import ListNotations.
 
-(* Chunks of one record. *)
-Definition example (l k : nat) : record := [1; 10 * l + k; 50; 60].
+(* Chunks of one record, and events of one. *)
+Definition example (l k : nat) : item := [[1; 10 * l + k; 50; 0]].
 
 Definition runs (o : orders) (cs : list choice) : option state :=
   run 1 4 example o state0 cs.
 
-Definition relaxed_publish := Orders Relaxed Ordered Ordered Ordered Ordered Ordered.
-Definition relaxed_look := Orders Ordered Relaxed Ordered Ordered Ordered Ordered.
-Definition relaxed_state := Orders Ordered Ordered Relaxed Ordered Ordered Ordered.
-Definition relaxed_state_look := Orders Ordered Ordered Ordered Relaxed Ordered Ordered.
-Definition relaxed_give := Orders Ordered Ordered Ordered Ordered Relaxed Ordered.
-Definition relaxed_pop := Orders Ordered Ordered Ordered Ordered Ordered Relaxed.
+Definition relaxed_publish := Orders Relaxed Ordered Ordered Ordered Ordered Ordered true true.
+Definition relaxed_look := Orders Ordered Relaxed Ordered Ordered Ordered Ordered true true.
+Definition relaxed_state := Orders Ordered Ordered Relaxed Ordered Ordered Ordered true true.
+Definition relaxed_state_look := Orders Ordered Ordered Ordered Relaxed Ordered Ordered true true.
+Definition relaxed_give := Orders Ordered Ordered Ordered Ordered Relaxed Ordered true true.
+Definition relaxed_pop := Orders Ordered Ordered Ordered Ordered Ordered Relaxed true true.
 
 (* ---- what a run leads to -------------------------------------------------------------------- *)
 
-Definition same_records (a b : list record) : bool :=
-  if list_eq_dec (list_eq_dec Nat.eq_dec) a b then true else false.
+Definition same_records (a b : list item) : bool :=
+  if list_eq_dec (list_eq_dec (list_eq_dec Nat.eq_dec)) a b then true else false.
 
 Lemma same_records_eq : forall a b, same_records a b = true -> a = b.
 Proof.
-  intros a b; unfold same_records; destruct (list_eq_dec (list_eq_dec Nat.eq_dec) a b); congruence.
+  intros a b; unfold same_records; destruct (list_eq_dec (list_eq_dec (list_eq_dec Nat.eq_dec)) a b); congruence.
 Qed.
 
 Definition leads_to (o : orders) (cs : list choice) (f : state -> bool) : bool :=
@@ -103,22 +103,23 @@ Qed.
 
 (* The collector has accepted something else than the beginning of what was published. *)
 Definition broken (s : state) : Prop :=
-  ~ exists rest, log (prod s 0) = accepted (lane (con s) 0) ++ rest.
+  ~ exists done rest, items (prod s 0) = done ++ rest /\ accepted (lane (con s) 0) = kept done.
 
 (* One event; the first word of its record is seen, the others are not. *)
 Definition torn_run : list choice :=
   extend 0 0 0 ++ open 0 ++ write 0 ++ adopt_lane 0 1 ++ take 0 [1; 0; 0; 0].
 
 Definition is_torn (s : state) : bool :=
-  same_records (log (prod s 0)) [example 0 0]
-  && same_records (accepted (lane (con s) 0)) [[1; 0; 0; 0]].
+  same_records (items (prod s 0)) [example 0 0]
+  && same_records (accepted (lane (con s) 0)) [[[1; 0; 0; 0]]].
 
 Lemma torn_is_broken : forall o, leads_to o torn_run is_torn = true ->
   exists cs s, runs o cs = Some s /\ broken s.
 Proof.
   intros o H; destruct (led_to _ _ _ H) as (s & R & F); exists torn_run, s; split; [assumption|].
   apply andb_true_iff in F; destruct F as [L A]; apply same_records_eq in L, A.
-  intros (rest & E); rewrite L, A in E; discriminate.
+  intros (done & rest & E & K); rewrite L in E; rewrite A in K.
+  destruct done as [|x [|y done]]; try discriminate; injection E as <- _; discriminate.
 Qed.
 
 Theorem necessity_of_publish : exists cs s, runs relaxed_publish cs = Some s /\ broken s.
@@ -152,13 +153,13 @@ Definition left_run : list choice :=
   extend 0 0 0 ++ open 0 ++ write 0 ++ Close 0 :: Collect (Look 0) 2 :: collect [1; 0; 0].
 
 Definition left_behind (s : state) : Prop :=
-  orphan (lane (con s) 0) = true /\ length (accepted (lane (con s) 0)) = head (lane (con s) 0)
-  /\ length (accepted (lane (con s) 0)) < length (log (prod s 0)).
+  orphan (lane (con s) 0) = true /\ taken (lane (con s) 0) = head (lane (con s) 0)
+  /\ taken (lane (con s) 0) < length (log (prod s 0)).
 
 Lemma left_found : forall o,
   leads_to o left_run (fun s => orphan (lane (con s) 0)
-    && (length (accepted (lane (con s) 0)) =? head (lane (con s) 0))
-    && (length (accepted (lane (con s) 0)) <? length (log (prod s 0)))) = true ->
+    && (taken (lane (con s) 0) =? head (lane (con s) 0))
+    && (taken (lane (con s) 0) <? length (log (prod s 0)))) = true ->
   exists cs s, runs o cs = Some s /\ left_behind s.
 Proof.
   intros o H; destruct (led_to _ _ _ H) as (s & R & F); exists left_run, s; split; [assumption|].
