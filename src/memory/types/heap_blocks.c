@@ -52,6 +52,17 @@ static const struct annotation **heap_blocks_near(const struct heap_blocks *h, u
 	return &h->near[(address >> HEAP_GRANULE) & (h->near_size - 1)];
 }
 
+/* Enter a block again where it was in the smaller table: at one of its granules. */
+static void heap_blocks_keep_near(struct heap_blocks *h, const struct annotation *a, uint32_t at,
+				  uint32_t size)
+{
+	uint64_t first = a->start >> HEAP_GRANULE;
+	uint64_t granule = first + ((at - first) & (size - 1));
+
+	if (granule << HEAP_GRANULE < a->end)
+		*heap_blocks_near(h, granule << HEAP_GRANULE) = a;
+}
+
 /* Without memory, searches take longer. */
 static void heap_blocks_grow_near(struct heap_blocks *h)
 {
@@ -67,7 +78,7 @@ static void heap_blocks_grow_near(struct heap_blocks *h)
 	h->near_size = size;
 	for (i = 0; i < nr; i++) {
 		if (old[i])
-			*heap_blocks_near(h, old[i]->start) = old[i];
+			heap_blocks_keep_near(h, old[i], i, nr);
 	}
 	free(old);
 }
