@@ -5,7 +5,7 @@
  * Two attributions get the same random records: blocks that come, go and overlap, annotations,
  * coroutines, accesses of several threads with and without misses.  Reading a total settles the
  * memos, so that the second one, which does so before each access, searches every time.  The same
- * with accesses that only hit added up first, as a replay does.
+ * with hits and simple misses added up first, as a replay does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +130,7 @@ static void memo_compare_coroutines(struct blame *a, struct blame *b)
 }
 
 /* Code that often accesses the same one or two blocks, so that there is something to add up. */
-static void memo_repeat(struct mem_record *r)
+static void memo_repeat(struct mem_record *r, struct sim_outcome *out)
 {
 	uint64_t code = memo_some(64);
 
@@ -139,6 +139,8 @@ static void memo_repeat(struct mem_record *r)
 	r->size = 4;
 	r->thread = (uint32_t)(code % 3);
 	r->address = 0x10000 + (code + memo_some(2)) % 64 * 64 + memo_some(4) * 8;
+	out->first_line = r->address / 64;
+	out->nr_lines = 1;
 }
 
 static int memo_pass(void *context, const struct mem_record *r, const struct sim_outcome *out)
@@ -152,6 +154,28 @@ static struct replay_tally *memo_alike(void *context, const struct mem_record *r
 	return blame_alike(context, r, start, end);
 }
 
+static uint32_t memo_taken; /* misses that a tally took */
+
+/* As replay.c does with an access that missed: only what no other core has to do with is taken. */
+static int memo_sum_miss(struct replay_sums *sums, struct blame *b, const struct mem_record *r,
+			 const struct mem_access *access, const struct sim_outcome *out)
+{
+	struct mem_record rec = { .thread = r->thread, .weight_256 = r->weight_256 };
+	struct sim_missed missed = { .depth = (uint16_t)(1 + out->level[1].misses) };
+	int ret;
+
+	missed.outcome = out->from_peer || out->invalidated || out->nr_lines > 1 ||
+			 out->level[0].by_class[SIM_COHERENCE];
+	while (!missed.outcome && !out->level[0].by_class[missed.classes])
+		missed.classes++;
+	if (!replay_sums_take(sums, &rec, access, &missed, 1)) {
+		memo_taken++;
+		return replay_sums_add(sums, &rec, access, 1);
+	}
+	ret = blame_access(b, r, out);
+	return ret < 0 || missed.outcome ? ret : replay_sums_missed(sums, r, access);
+}
+
 /* As replay.c does with an access. */
 static int memo_sum_access(struct replay_sums *sums, struct blame *b, const struct mem_record *r,
 			   const struct sim_outcome *out)
@@ -162,7 +186,7 @@ static int memo_sum_access(struct replay_sums *sums, struct blame *b, const stru
 					   .is_write = r->kind == MEM_WRITE };
 	struct mem_record rec = { .thread = r->thread, .weight_256 = r->weight_256 };
 
-	return out->level[0].misses ? blame_access(b, r, out)
+	return out->level[0].misses ? memo_sum_miss(sums, b, r, &access, out)
 				    : replay_sums_add(sums, &rec, &access, 1);
 }
 
@@ -199,8 +223,8 @@ static void memo_run(bool has_annotations, bool has_sums)
 		bool is_access = memo_some(200) != 0;
 		struct mem_record r = is_access ? memo_access(&out) : memo_other(has_annotations);
 
-		if (has_sums && is_access && !out.level[0].misses)
-			memo_repeat(&r);
+		if (has_sums && is_access && (!out.level[0].misses || memo_some(2)))
+			memo_repeat(&r, &out);
 		if (has_sums)
 			CHECK_EQ(is_access ? memo_sum_access(sums, a, &r, &out)
 					   : memo_sum_record(sums, a, &r),
@@ -229,9 +253,10 @@ static void memos_of_annotated_memory_count_as_searches_do(void)
 	memo_run(true, false);
 }
 
-static void sums_of_hits_count_as_searches_do(void)
+static void sums_of_hits_and_misses_count_as_searches_do(void)
 {
 	memo_run(false, true);
+	CHECK(memo_taken > RECORDS / 100);
 	memo_run(true, true);
 }
 
@@ -266,6 +291,6 @@ int main(void)
 	RUN(memory_in_use_is_followed_without_being_counted);
 	RUN(memos_of_blocks_count_as_searches_do);
 	RUN(memos_of_annotated_memory_count_as_searches_do);
-	RUN(sums_of_hits_count_as_searches_do);
+	RUN(sums_of_hits_and_misses_count_as_searches_do);
 	return 0;
 }

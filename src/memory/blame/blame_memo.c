@@ -163,6 +163,18 @@ static void memo_note_place(struct blame *b, const struct blame_memo *m,
 	b->last_place.end = block->end;
 }
 
+/*
+ * From the first miss of the code on, misses can be added up without a look at the memo: that one
+ * names the owner of its site.
+ */
+static void memo_take_misses(const struct blame *b, struct blame_memo *m)
+{
+	if (m->to.site->owner == UINT32_MAX)
+		return;
+	m->hits.misses = m->counts.misses;
+	m->hits.classes = b->config.no_classes ? NULL : m->counts.by_class;
+}
+
 bool blame_memos_count(struct blame *b, const struct mem_record *r, const struct sim_outcome *out)
 {
 	uint64_t weight = r->weight_256 ? r->weight_256 : BLAME_ONE;
@@ -181,6 +193,7 @@ bool blame_memos_count(struct blame *b, const struct mem_record *r, const struct
 		memo_count_misses(b, &m->counts, out, weight);
 		if (m->to.site->owner == UINT32_MAX)
 			m->to.site->owner = m->to.owner->owner;
+		memo_take_misses(b, m);
 	}
 	b->last_tally = &m->hits;
 	memo_note_place(b, m, &block);
@@ -286,7 +299,8 @@ static void memo_store(struct blame *b, const struct blame_memo *memo)
 	uint64_t stamp = m->hits.stamp;
 
 	*m = *memo;
-	m->hits.stamp = stamp;
+	m->hits = (struct replay_tally){ .stamp = stamp };
+	memo_take_misses(b, m);
 	b->last_tally = &m->hits;
 }
 

@@ -58,6 +58,7 @@ struct sim {
 	uint64_t *uses[SIM_LEVELS_MAX];         /* LRU_USES each; NULL: not needed yet */
 	uint64_t *requests[SIM_LEVELS_MAX + 1]; /* LRU_REQUESTS each; the same */
 	uint32_t *missed;                       /* the same */
+	struct sim_outcome *outcomes;           /* SIM_MISSED_MAX; the same */
 	int failed;
 };
 

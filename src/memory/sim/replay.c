@@ -155,17 +155,24 @@ static void replay_fetch(const struct replaying *g, const struct mem_access *acc
 static int replay_tell(struct replaying *g, struct mem_record *rec, const struct mem_access *access,
 		       size_t nr, size_t nr_missed)
 {
-	const struct sim_missed *m = g->missed, *end = m + nr_missed;
+	const struct sim_missed *m = g->missed, *end;
+	struct sim_outcome room;
 	int ret = 0;
 	size_t at = 0;
 
+	if (g->sums)
+		nr_missed = replay_sums_take(g->sums, rec, access, g->missed, nr_missed);
+	end = m + nr_missed;
 	for (; ret == 0 && m < end; m++) {
 		if (g->p->fetch)
 			replay_fetch(g, access, m, end);
 		ret = replay_tell_hits(g, rec, access + at, m->index - at);
 		replay_fill(rec, &access[m->index]);
 		if (ret == 0)
-			ret = g->p->each(g->p->context, rec, &m->out);
+			ret = g->p->each(g->p->context, rec,
+					 sim_outcome_of_missed(g->s, access, m, &room));
+		if (ret == 0 && g->sums && !m->outcome)
+			ret = replay_sums_missed(g->sums, rec, &access[m->index]);
 		at = m->index + 1;
 	}
 	return ret == 0 ? replay_tell_hits(g, rec, access + at, nr - at) : ret;

@@ -189,29 +189,14 @@ static uint32_t replay_sums_place(const struct replay_sums *p, const struct mem_
 	return room > 1 ? replay_sums_by_page(a) : replay_sums_by_address(a);
 }
 
-/* An access that no sum has: pass it on, and begin its sum. */
-static int replay_sums_begin(struct replay_sums *p, struct mem_record *rec,
-			     const struct mem_access *a, uint64_t code)
+/* Begin a sum for addresses from @start to @end; @a is one of the accesses. */
+static int replay_sums_begin_range(struct replay_sums *p, const struct mem_access *a, uint64_t code,
+				   uint64_t start, uint64_t end, struct replay_tally *tally)
 {
-	uint64_t start = a->address, end = a->address + 1;
-	struct replay_tally *tally = NULL;
-	struct replay_sum *s;
-	uint32_t number;
-	int ret;
+	uint32_t number = replay_sums_place(p, a, end - start);
+	struct replay_sum *s = &p->sums[number];
+	int ret = 0;
 
-	rec->kind = a->is_write;
-	rec->tag = a->tag;
-	rec->size = a->size;
-	rec->attr = a->attr;
-	rec->address = a->address;
-	rec->pc = a->pc;
-	ret = replay_sums_pass(p, rec);
-	if (ret == 0 && p->find_alike)
-		tally = p->find_alike(p->context, rec, &start, &end);
-	if (ret < 0 || code == SUM_NOT_ADDED)
-		return ret;
-	number = replay_sums_place(p, a, end - start);
-	s = &p->sums[number];
 	if (s->weight_256)
 		ret = replay_sums_pass_sum(p, number);
 	if (s->room)
@@ -226,6 +211,28 @@ static int replay_sums_begin(struct replay_sums *p, struct mem_record *rec,
 	p->begun[number].tally = tally;
 	replay_sums_link(p, number);
 	return ret;
+}
+
+/* An access that no sum has: pass it on, and begin its sum. */
+static int replay_sums_begin(struct replay_sums *p, struct mem_record *rec,
+			     const struct mem_access *a, uint64_t code)
+{
+	uint64_t start = a->address, end = a->address + 1;
+	struct replay_tally *tally = NULL;
+	int ret;
+
+	rec->kind = a->is_write;
+	rec->tag = a->tag;
+	rec->size = a->size;
+	rec->attr = a->attr;
+	rec->address = a->address;
+	rec->pc = a->pc;
+	ret = replay_sums_pass(p, rec);
+	if (ret == 0 && p->find_alike)
+		tally = p->find_alike(p->context, rec, &start, &end);
+	if (ret < 0 || code == SUM_NOT_ADDED)
+		return ret;
+	return replay_sums_begin_range(p, a, code, start, end, tally);
 }
 
 /*
@@ -259,6 +266,53 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 			ret = replay_sums_begin(p, rec, a, code);
 	}
 	return ret;
+}
+
+/* Add a miss to the tally of its sum.  False: it has none. */
+static bool replay_sums_take_one(struct replay_sums *p, const struct mem_record *rec,
+				 const struct mem_access *a, const struct sim_missed *m)
+{
+	uint64_t code = replay_sums_code(rec->thread, a);
+	uint32_t how = replay_sums_how(a), k;
+	const struct replay_sum *s = replay_sums_find(p, a, code, how);
+	const struct replay_begun *begun = &p->begun[s - p->sums];
+	const struct replay_tally *tally = begun->tally;
+
+	if (m->outcome || !replay_sums_has(s, a, code, how) || !tally ||
+	    tally->stamp != begun->stamp || !tally->misses)
+		return false;
+	for (k = 0; k < m->depth; k++)
+		tally->misses[k] += rec->weight_256;
+	if (tally->classes)
+		tally->classes[m->classes & 3] += rec->weight_256;
+	return true;
+}
+
+size_t replay_sums_take(struct replay_sums *p, const struct mem_record *rec,
+			const struct mem_access *access, struct sim_missed *list, size_t nr)
+{
+	size_t i, left = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (!replay_sums_take_one(p, rec, &access[list[i].index], &list[i]))
+			list[left++] = list[i];
+	}
+	return left;
+}
+
+/* A sum for one address would not be for many misses. */
+int replay_sums_missed(struct replay_sums *p, const struct mem_record *rec,
+		       const struct mem_access *a)
+{
+	uint64_t start = a->address, end = a->address + 1, code = replay_sums_code(rec->thread, a);
+	struct replay_tally *tally;
+
+	if (!p->find_alike || code == SUM_NOT_ADDED)
+		return 0;
+	tally = p->find_alike(p->context, rec, &start, &end);
+	if (!tally || end - start == 1)
+		return 0;
+	return replay_sums_begin_range(p, a, code, start, end, tally);
 }
 
 /* ---- the end of sums ----------------------------------------------------------- */

@@ -23,6 +23,8 @@ typedef int (*replay_each_fn)(void *context, const struct mem_record *rec,
 struct replay_tally {
 	uint64_t weight_256;
 	uint64_t stamp;
+	uint64_t *misses;  /* misses of each level, the same for accesses to one line; NULL: none */
+	uint64_t *classes; /* those of the first level by class; NULL: not wanted */
 };
 
 /*
@@ -52,6 +54,21 @@ struct replay_sums *replay_sums_new(const struct sim_config *config, replay_each
  */
 int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct mem_access *access,
 		    size_t nr);
+
+/*
+ * Add those of @nr misses to the tally of their sum that it takes, and remove them from @list.
+ * They remain accesses: give them to replay_sums_add() as if they had hit.  Returns how many are
+ * left in the list.
+ */
+size_t replay_sums_take(struct replay_sums *p, const struct mem_record *rec,
+			const struct mem_access *access, struct sim_missed *list, size_t nr);
+
+/*
+ * An access that is left missed, and was passed on as @rec: begin a sum if it is for several
+ * addresses.  Returns 0 or the error of @each.
+ */
+int replay_sums_missed(struct replay_sums *p, const struct mem_record *rec,
+		       const struct mem_access *a);
 
 /* Pass everything on.  Returns 0 or the error of @each. */
 int replay_sums_flush(struct replay_sums *p);

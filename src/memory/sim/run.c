@@ -262,55 +262,100 @@ void sim_outcome_of_hit(const struct sim_config *config, uint64_t address, uint3
 	out->level[0].hits = (uint16_t)out->nr_lines;
 }
 
-static struct sim_outcome *run_outcome(const struct sim *s, const struct mem_access *access,
+const struct sim_outcome *sim_outcome_of_missed(const struct sim *s,
+						const struct mem_access *access,
+						const struct sim_missed *missed,
+						struct sim_outcome *room)
+{
+	const struct mem_access *a = &access[missed->index];
+	uint32_t k;
+
+	if (missed->outcome)
+		return &s->outcomes[missed->outcome - 1];
+	sim_outcome_of_hit(&s->config, a->address, a->size, room);
+	room->level[0].hits = 0;
+	room->missed_first = 1;
+	for (k = 0; k < missed->depth; k++) {
+		room->level[k].misses = 1;
+		if (!s->config.no_classes)
+			room->level[k].by_class[missed->classes >> 2 * k & 3] = 1;
+	}
+	room->served = (uint8_t)k;
+	if (k < s->nr_levels)
+		room->level[k].hits = 1;
+	else
+		room->missed_all = room->fetched = 1;
+	return room;
+}
+
+/* The outcome of an access to several lines, of which any may have missed. */
+static struct sim_outcome *run_outcome(struct sim *s, const struct mem_access *access,
 				       uint32_t index, struct sim_missed *list, size_t *nr_list)
 {
 	struct sim_missed *m = &list[*nr_list];
+	struct sim_outcome *out;
 
 	if (*nr_list && m[-1].index == index)
-		return &m[-1].out;
-	++*nr_list;
-	m->index = index;
-	sim_outcome_of_hit(&s->config, access[index].address, access[index].size, &m->out);
-	return &m->out;
+		return &s->outcomes[m[-1].outcome - 1];
+	out = &s->outcomes[*nr_list];
+	*nr_list += 1;
+	*m = (struct sim_missed){ .index = index, .outcome = (uint32_t)*nr_list };
+	sim_outcome_of_hit(&s->config, access[index].address, access[index].size, out);
+	return out;
 }
 
-static void run_count_miss(const struct sim *s, struct sim_outcome *out, uint32_t k, uint64_t use)
+/* Add a line that missed to the outcome of its access. */
+static void run_add_line(const struct sim *s, struct sim_outcome *out, uint64_t line,
+			 uint32_t depth, uint32_t classes)
 {
-	out->level[k].misses++;
-	if (!s->config.no_classes)
-		out->level[k].by_class[USE_CLASS(use)]++;
+	uint64_t bit = UINT64_C(1) << (line - out->first_line);
+	uint32_t k;
+
+	out->missed_first |= bit;
+	out->level[0].hits--;
+	for (k = 0; k < depth; k++) {
+		out->level[k].misses++;
+		if (!s->config.no_classes)
+			out->level[k].by_class[classes >> 2 * k & 3]++;
+	}
+	out->served = (uint8_t)(k > out->served ? k : out->served);
+	if (k < s->nr_levels) {
+		out->level[k].hits++;
+	} else {
+		out->missed_all |= bit;
+		out->fetched++;
+	}
 }
 
-/* The outcomes of the misses that *@x noted. */
-static void run_tell(const struct sim *s, const struct lru_run *x, const struct mem_access *access,
+/* The misses that *@x noted. */
+static void run_tell(struct sim *s, const struct lru_run *x, const struct mem_access *access,
 		     struct sim_missed *list, size_t *nr_list)
 {
-	uint32_t at[SIM_LEVELS_MAX] = { 0 }, i, k;
+	uint64_t inside = s->config.level[0].line - 1, use;
+	uint32_t at[SIM_LEVELS_MAX] = { 0 }, nr_levels = s->nr_levels, i, k, classes;
 
 	for (i = 0; i < x->nr_missed; i++) {
-		struct sim_outcome *out = run_outcome(s, access, x->missed[i], list, nr_list);
-		uint64_t use, bit;
+		uint32_t index = x->missed[i];
+		const struct mem_access *a = &access[index];
+		struct sim_missed *m = &list[*nr_list];
+		uint64_t line;
 
 		while (!((use = x->uses[0][at[0]++]) & USE_MISS))
 			;
-		bit = UINT64_C(1) << (SLOT_LINE(use) - out->first_line);
-		out->missed_first |= bit;
-		out->level[0].hits--;
-		run_count_miss(s, out, 0, use);
-		for (k = 1; k < s->nr_levels; k++) {
-			use = x->uses[k][at[k]++];
-			if (!(use & USE_MISS)) {
-				out->level[k].hits++;
-				break;
-			}
-			run_count_miss(s, out, k, use);
+		line = SLOT_LINE(use);
+		classes = USE_CLASS(use);
+		for (k = 1; k < nr_levels && (use = x->uses[k][at[k]++]) & USE_MISS; k++)
+			classes |= (uint32_t)USE_CLASS(use) << 2 * k;
+		if (a->size - UINT64_C(1) > (~a->address & inside)) {
+			run_add_line(s, run_outcome(s, access, index, list, nr_list), line, k,
+				     classes);
+			continue;
 		}
-		out->served = (uint8_t)(k > out->served ? k : out->served);
-		if (k == s->nr_levels) {
-			out->missed_all |= bit;
-			out->fetched++;
-		}
+		m->index = index;
+		m->outcome = 0;
+		m->depth = (uint16_t)k;
+		m->classes = (uint16_t)classes;
+		++*nr_list;
 	}
 }
 
@@ -321,15 +366,16 @@ static int run_generally(struct sim *s, struct thread *t, const struct mem_acces
 	int ret = 0;
 
 	for (i = 0; ret == 0 && i < nr; i++) {
-		struct sim_missed *m = &list[*nr_list];
+		struct sim_outcome *out = &s->outcomes[*nr_list];
 
-		memset(m, 0, sizeof(*m));
-		m->index = (uint32_t)i;
-		m->out.lost_to = SIM_NOBODY;
+		memset(out, 0, sizeof(*out));
+		out->lost_to = SIM_NOBODY;
 		ret = sim_access_of(s, t, access[i].address, access[i].size, access[i].is_write,
-				    &m->out);
-		*nr_list += m->out.served || m->out.invalidated || m->out.level[0].misses ||
-			    m->out.from_peer || m->out.fetched || m->out.tlb_misses[0];
+				    out);
+		list[*nr_list] = (struct sim_missed){ .index = (uint32_t)i,
+						      .outcome = (uint32_t)*nr_list + 1 };
+		*nr_list += out->served || out->invalidated || out->level[0].misses ||
+			    out->from_peer || out->fetched || out->tlb_misses[0];
 	}
 	return ret;
 }
@@ -344,7 +390,9 @@ int sim_run_missed(struct sim *s, uint32_t thread, const struct mem_access *acce
 	*nr_list = 0;
 	if (!s->missed)
 		s->missed = malloc((size_t)LRU_USES * sizeof(*s->missed));
-	if (!t || !s->missed)
+	if (!s->outcomes)
+		s->outcomes = malloc(SIM_MISSED_MAX * sizeof(*s->outcomes));
+	if (!t || !s->missed || !s->outcomes)
 		s->failed = -ENOMEM;
 	if (sim_settle(s) < 0)
 		return s->failed;

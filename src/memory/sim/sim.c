@@ -73,6 +73,7 @@ void sim_free(struct sim *s)
 		free(s->list[i]);
 	}
 	free(s->missed);
+	free(s->outcomes);
 	for (i = 0; i < s->nr_threads; i++)
 		free(s->threads[i]);
 	free(s->threads);

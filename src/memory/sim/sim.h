@@ -177,22 +177,30 @@ int sim_run_lines(struct sim *s, uint32_t thread, const struct mem_lines *lines)
 void sim_start_class_thread(struct sim *s);
 int sim_end_class_thread(struct sim *s);
 
-/* The outcome of an access that was not just a hit of the first level. */
+/* An access that was not just a hit of the first level. */
 struct sim_missed {
-	uint32_t index; /* of the access */
-	struct sim_outcome out;
+	uint32_t index;   /* of the access */
+	uint32_t outcome; /* 1 + number of its outcome; 0: it is to one line, and only missed: */
+	uint16_t depth;   /* as many levels, from the first one on */
+	uint16_t classes; /* of these misses: 2 bits for each level, the first level lowest */
 };
 
 /*
- * The same with outcomes, for at most SIM_MISSED_MAX accesses.  @list has room for @nr; *@nr_list
- * are stored, in the order of the accesses.  An access that is not among them only hit lines of the
- * first level, or is empty.
+ * The same for at most SIM_MISSED_MAX accesses, with a list of misses.  @list has room for @nr;
+ * *@nr_list are stored, in the order of the accesses.  An access that is not among them only hit
+ * lines of the first level, or is empty.
  */
 #define SIM_MISSED_MAX 1024u
 int sim_run_missed(struct sim *s, uint32_t thread, const struct mem_access *access, size_t nr,
 		   struct sim_missed *list, size_t *nr_list);
 
-/* The outcome of such an access. */
+/* The outcome of one in the list, which may be in *@room; valid until the next accesses. */
+const struct sim_outcome *sim_outcome_of_missed(const struct sim *s,
+						const struct mem_access *access,
+						const struct sim_missed *missed,
+						struct sim_outcome *room);
+
+/* The outcome of an access that is not in the list. */
 void sim_outcome_of_hit(const struct sim_config *config, uint64_t address, uint32_t size,
 			struct sim_outcome *out);
 
