@@ -148,7 +148,7 @@ static int choose_paths(struct region *r, uint64_t buffer, const char *shm, cons
 			free(seen);
 			err_hint(err, "ask for fewer stations with -n, name a place with --shm, or "
 				      "set TMPDIR to a directory with room");
-			return err->code;
+			return err->code < 0 ? err->code : -ENOMEM;
 		}
 	}
 	if (!shm) {

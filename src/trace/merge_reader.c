@@ -55,7 +55,7 @@ static int merge_join_commands(struct merge_reader *r, struct sidecar_run *run)
 
 	for (i = 0; i < m->nr; i++)
 		nr += m->inputs[i].run.nr_command + 1;
-	r->command = calloc(nr, sizeof(*r->command));
+	r->command = calloc(nr + 1, sizeof(*r->command));
 	if (!r->command)
 		return -ENOMEM;
 	nr = 0;

@@ -273,10 +273,9 @@ static void note_store(void *arg, uint64_t addr, uint64_t value, bool is_frame)
 
 static struct code_bytes code_of(unsigned machine, const char *code, size_t size)
 {
-	return (struct code_bytes){ .data = (const uint8_t *)code,
-				    .size = size,
-				    .addr = CODE_AT,
-				    .machine = machine };
+	return (struct code_bytes){
+		.data = (const uint8_t *)code, .size = size, .addr = CODE_AT, .machine = machine
+	};
 }
 
 static void stores_of_constants_are_found(void)
