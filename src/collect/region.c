@@ -93,6 +93,12 @@ static int make_dir(struct region *r, const struct file_owner *owner, uint64_t b
 	return r->dir ? 0 : err->code;
 }
 
+static int no_path(struct err *err)
+{
+	err_set(err, -ENOMEM, "no memory for a path");
+	return -ENOMEM;
+}
+
 /* A longer path cannot be that of a socket. */
 static bool fits_socket(const char *path)
 {
@@ -111,7 +117,7 @@ static int choose_socket(struct region *r, struct err *err)
 {
 	r->sock = region_socket_beside(r->shm);
 	if (!r->sock)
-		return err_set(err, -ENOMEM, "no memory for a path");
+		return no_path(err);
 	r->is_sock_beside = fits_socket(r->sock);
 	if (!r->is_sock_beside) { /* in a private directory, then */
 		free(r->sock);
@@ -125,7 +131,7 @@ static int refuse_long_socket(const char *path, struct err *err)
 	err_set(err, -ENAMETOOLONG, "the socket's path is %zu bytes long, %zu are allowed: '%s'",
 		strlen(path), sizeof(((struct sockaddr_un *)0)->sun_path) - 1, path);
 	err_hint(err, "choose a shorter path with --sock");
-	return err->code;
+	return -ENAMETOOLONG;
 }
 
 /* Set dir, shm and sock. */
@@ -133,22 +139,23 @@ static int choose_paths(struct region *r, uint64_t buffer, const char *shm, cons
 			const struct file_owner *owner, struct err *err)
 {
 	char *seen = NULL;
+	int rc;
 
 	r->shm = shm ? region_absolute(shm) : NULL;
 	r->sock = sock ? region_absolute(sock) : NULL;
 	if ((shm && !r->shm) || (sock && !r->sock))
-		return err_set(err, -ENOMEM, "no memory for a path");
+		return no_path(err);
 	if (shm && !sock && choose_socket(r, err) < 0)
-		return err->code;
+		return -ENOMEM;
 	r->seen_sock = r->sock ? strdup(r->sock) : NULL;
 	r->seen_shm = r->shm ? strdup(r->shm) : NULL;
 	if (!r->shm || !r->sock) {
-		make_dir(r, owner, buffer, &seen, err);
-		if (!r->dir || !seen) {
+		rc = make_dir(r, owner, buffer, &seen, err);
+		if (rc < 0 || !r->dir || !seen) {
 			free(seen);
 			err_hint(err, "ask for fewer stations with -n, name a place with --shm, or "
 				      "set TMPDIR to a directory with room");
-			return err->code < 0 ? err->code : -ENOMEM;
+			return rc < 0 ? rc : -ENOMEM;
 		}
 	}
 	if (!shm) {
@@ -161,7 +168,7 @@ static int choose_paths(struct region *r, uint64_t buffer, const char *shm, cons
 	}
 	free(seen);
 	if (!r->shm || !r->sock || !r->seen_shm || !r->seen_sock)
-		return err_set(err, -ENOMEM, "no memory for a path");
+		return no_path(err);
 	return fits_socket(r->sock) ? 0 : refuse_long_socket(r->sock, err);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sdk_calls.c - what each call of the C SDK writes into the trace, and what it tells the
+ * test_c_sdk_calls.c - what each call of the C SDK writes into the trace, and what it tells the
  * runtime of memory traces.
  *
- * "test_sdk_calls child" is the traced program.  It has a cacheray_coroutine() of its own, which
+ * "test_c_sdk_calls child" is the traced program.  It has a cacheray_coroutine() of its own, which
  * notes what it is told.
  */
 #include "collector_bed.h"
