@@ -197,12 +197,15 @@ static int child_main(const char *mode, const char *path)
 		return 0;
 	}
 	if (!strcmp(mode, "orphan")) { /* a second process outlives the first */
+		snprintf(up, sizeof(up), "%s.up", path);
 		if (fork() != 0) {
 			tell_story(&a, &b);
+			await_file(up);
 			return 0;
 		}
 		corotracer_begin(&a, "orphan");
 		corotracer_resume(&a);
+		touch(up); /* it is connected */
 		await_file(path);
 		corotracer_suspend(&a, NULL);
 		corotracer_end(&a);

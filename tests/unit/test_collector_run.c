@@ -208,6 +208,19 @@ static void the_run_ends_with_the_program_by_default(void)
 
 /* ---- tests: stop and standard output ----------------------------------------------- */
 
+/* The collector sleeps: the next event has to wake it. */
+static void await_sleep(void)
+{
+	int fd = open(told.shm, O_RDONLY | O_CLOEXEC);
+	const struct ctp_header *h = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+
+	CHECK(fd >= 0 && h != MAP_FAILED);
+	while (!__atomic_load_n(&ctp_header_ext((struct ctp_header *)h)->sleeping,
+				__ATOMIC_RELAXED))
+		usleep(1000);
+	close(fd);
+}
+
 /* A helper process runs the story with the environment of the region, then stops the collector. */
 static void run_story_and_stop(void)
 {
@@ -223,6 +236,7 @@ static void run_story_and_stop(void)
 		setenv(CTP_ENV_SHM, told.shm, 1);
 		setenv(CTP_ENV_SOCK, told.sock, 1);
 		setenv(CTP_ENV_STATIONS, stations, 1);
+		await_sleep();
 		story_pid = fork();
 		if (story_pid == 0)
 			execl(self, self, "child", "story", NULL);
