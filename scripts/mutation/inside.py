@@ -131,7 +131,7 @@ class Sandbox:
         return run["status"] not in (0, 77, "unbuilt")
 
     def run_tests(self):
-        """Up to the first test that fails.  A busy machine disturbs scripts: they have to fail twice."""
+        """Up to the first test that fails.  A busy machine disturbs tests: they have to fail twice."""
         runs, over = [], time.monotonic() + self.job["limit"]
         for test in self.job["tests"]:
             if time.monotonic() > over:
@@ -141,7 +141,7 @@ class Sandbox:
                 runs.append({"test": test["name"], "status": "unbuilt", "seconds": 0, "output": out})
                 continue
             runs.append(self.run_test(test))
-            if self.is_failure(runs[-1]) and runs[-1]["status"] is not None and not test["is_program"]:
+            if self.is_failure(runs[-1]) and runs[-1]["status"] is not None:
                 runs.append(self.run_test(test))
             if self.is_failure(runs[-1]):
                 break
