@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "process/elf_file.h"
+#include "process/elf_headers.h"
 #include "process/elf_notes.h"
 
 #if defined(__x86_64__)
@@ -321,6 +322,13 @@ static void needed_libraries_are_found_by_the_start_of_their_name(void)
 	CHECK(needs("libtwo"));
 	file_begin();
 	CHECK(!needs("lib"));
+	/* The segment ends just before the names, which are in the file. */
+	file_begin();
+	put_dynamic(1, 0x10000 + NAMES_AT);
+	file.phdrs[0].p_filesz = NAMES_AT;
+	CHECK(!needs("libone"));
+	file.phdrs[0].p_filesz = NAMES_AT + 1;
+	CHECK(needs("libone"));
 	/* Offsets that no file has. */
 	file_begin();
 	put_dynamic(1, 0x10000 + NAMES_AT);
@@ -332,6 +340,69 @@ static void needed_libraries_are_found_by_the_start_of_their_name(void)
 	file.phdrs[1].p_offset = DYNAMIC_AT;
 	file.ehdr.e_phoff = UINT64_MAX;
 	CHECK(!needs("libone"));
+}
+
+/* ---- build-ids ------------------------------------------------------------------------- */
+
+/* The file, loaded at address 0x5000 - 0x10000 + an address in it. */
+#define BIAS (UINT64_C(0x5000) - 0x10000)
+
+static ssize_t read_loaded(const void *arg, uint64_t at, void *buf, size_t size)
+{
+	size_t offset = (size_t)(at - 0x5000);
+
+	(void)arg;
+	if (offset >= SIZE)
+		return -EFAULT;
+	size = size < SIZE - offset ? size : SIZE - offset;
+	memcpy(buf, file.bytes + offset, size);
+	return (ssize_t)size;
+}
+
+static ssize_t read_offset(const void *arg, uint64_t at, void *buf, size_t size)
+{
+	return read_loaded(arg, at + 0x5000, buf, size);
+}
+
+static void check_build_id(bool is_found)
+{
+	const struct elf_source loaded = { .read = read_loaded }, plain = { .read = read_offset };
+	char text[ELF_BUILD_ID_TEXT] = "";
+	struct elf_headers h;
+
+	CHECK(elf_headers_read(&h, &loaded, 0x5000, OWN_MACHINE));
+	CHECK_EQ(h.nr, file.ehdr.e_phnum);
+	CHECK_EQ(elf_loaded_build_id(&h, &loaded, BIAS, text), is_found);
+	CHECK_STR(text, is_found ? "00ab" : "");
+	text[0] = '\0';
+	CHECK_EQ(elf_file_build_id(&h, &plain, text), is_found);
+	CHECK_STR(text, is_found ? "00ab" : "");
+}
+
+static void a_build_id_is_found_in_the_notes(void)
+{
+	const struct elf_source loaded = { .read = read_loaded };
+	struct elf_headers h;
+	size_t end;
+
+	file_begin();
+	end = put_note(NOTE_AT, "GNU", 1, "other", 5, 4);
+	end = put_note(end, "GNU", NT_GNU_BUILD_ID, "\x00\xab", 2, 4);
+	add_segment(PT_NOTE, NOTE_AT, 0); /* empty */
+	add_segment(PT_NOTE, SIZE + 0x100, 0x40);
+	check_build_id(false);
+	add_segment(PT_NOTE, NOTE_AT, UINT64_C(1) << 40); /* too large */
+	check_build_id(false);
+	add_segment(PT_LOAD, NOTE_AT, end - NOTE_AT); /* not notes */
+	check_build_id(false);
+	add_segment(PT_NOTE, NOTE_AT, end - NOTE_AT);
+	check_build_id(true);
+	CHECK(!elf_headers_read(&h, &loaded, 0x5000, EM_386));
+	CHECK(!elf_headers_read(&h, &loaded, 0x5001, OWN_MACHINE));
+	file.ehdr.e_phnum = ELF_HEADERS_MAX + 1;
+	CHECK(!elf_headers_read(&h, &loaded, 0x5000, OWN_MACHINE));
+	file.ehdr.e_phnum = 0;
+	CHECK(!elf_headers_read(&h, &loaded, 0x5000, OWN_MACHINE));
 }
 
 /* ---- this process ----------------------------------------------------------------------- */
@@ -360,6 +431,7 @@ int main(void)
 	RUN(a_long_name_is_cut_and_a_wrong_size_ends_the_walk);
 	RUN(a_note_of_a_file_is_found_by_name_and_type);
 	RUN(needed_libraries_are_found_by_the_start_of_their_name);
+	RUN(a_build_id_is_found_in_the_notes);
 	RUN(the_notes_of_mapped_files_are_read_from_memory);
 	return 0;
 }

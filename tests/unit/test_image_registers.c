@@ -32,19 +32,20 @@ static void block_with_values(void)
 {
 #if defined(__x86_64__)
 	__asm__ volatile("mov %0, %%rbx\n lea 1(%%rbx), %%r12\n lea 2(%%rbx), %%r13\n"
-			 "lea 3(%%rbx), %%r14\n lea 4(%%rbx), %%r15\n"
+			 "lea 3(%%rbx), %%r14\n lea 4(%%rbx), %%r15\n movq %%rbx, %%xmm7\n"
 			 "1: mov $34, %%eax\n syscall\n jmp 1b\n"
 			 :
 			 : "r"(VALUE)
-			 : "rbx", "r12", "r13", "r14", "r15", "rax", "rcx", "r11", "memory");
+			 : "rbx", "r12", "r13", "r14", "r15", "rax", "rcx", "r11", "xmm7",
+			   "memory");
 #elif defined(__aarch64__)
 	__asm__ volatile("mov x19, %0\n add x20, x19, #1\n add x21, x19, #2\n"
-			 "add x22, x19, #3\n add x23, x19, #4\n"
+			 "add x22, x19, #3\n add x23, x19, #4\n fmov d8, x19\n"
 			 "1: mov x0, #0\n mov x1, #0\n mov x2, #0\n mov x3, #0\n mov x8, #73\n"
 			 "svc #0\n b 1b\n"
 			 :
 			 : "r"(VALUE)
-			 : "x0", "x1", "x2", "x3", "x8", "x19", "x20", "x21", "x22", "x23",
+			 : "x0", "x1", "x2", "x3", "x8", "x19", "x20", "x21", "x22", "x23", "v8",
 			   "memory");
 #endif
 }
@@ -187,6 +188,17 @@ static void check_values(const struct image_thread *t)
 		CHECK_EQ(t->registers[value_registers[i]], VALUE + i);
 }
 
+/* A vector register may hold the only pointer to something. */
+static void check_vectors(const struct process_image *image)
+{
+	size_t i, nr = 0;
+
+	CHECK(image->threads[0].has_vectors);
+	for (i = 0; i < image->nr_vectors; i++)
+		nr += image->vectors[i] == VALUE;
+	CHECK(nr >= 1);
+}
+
 static void values_in_registers_are_read_by_stopping(void)
 {
 	pid_t pid = child_start(block_with_values);
@@ -199,6 +211,7 @@ static void values_in_registers_are_read_by_stopping(void)
 	pc = image.threads[0].pc;
 	CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_STOP, &err), 0);
 	check_values(image.threads);
+	check_vectors(&image);
 	CHECK_EQ(image.threads[0].sp, sp);
 	CHECK_EQ(image.threads[0].pc, pc);
 	CHECK(image.threads[0].stopped_ns > 0);

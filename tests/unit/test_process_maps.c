@@ -321,6 +321,18 @@ static void lines_that_the_kernel_does_not_write_are_skipped(void)
 	process_maps_free(&maps);
 }
 
+static void only_a_mapped_file_is_mapped(void)
+{
+	char exe[4096] = "";
+
+	CHECK(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
+	CHECK(process_maps_file(getpid(), exe));
+	CHECK(process_maps_file(getpid(), "/proc/self/exe")); /* by its number */
+	*strrchr(exe, '/') = '\0';                            /* on the same device */
+	CHECK(!process_maps_file(getpid(), exe));
+	CHECK(!process_maps_file(getpid(), "/no/such/file"));
+}
+
 int main(int argc, char **argv)
 {
 	char byte = 0;
@@ -336,6 +348,7 @@ int main(int argc, char **argv)
 	RUN(the_build_id_of_a_deleted_program_is_read);
 	RUN(a_process_that_has_ended_has_no_mappings);
 	RUN(lines_that_the_kernel_does_not_write_are_skipped);
+	RUN(only_a_mapped_file_is_mapped);
 	for (size_t i = 0; i < NR_HOSTILE; i++)
 		unlink(path_of(hostile[i]));
 	CHECK(rmdir(folder) == 0);
