@@ -20,6 +20,7 @@ static double profile_mean(const struct wait_profile *p, uint64_t samples)
 
 static void print_profile_states(const struct wait_profile *p, struct printer *out)
 {
+	const char *before = ": ";
 	int state;
 
 	print_object(out, "states");
@@ -28,11 +29,11 @@ static void print_profile_states(const struct wait_profile *p, struct printer *o
 		print_count(out, "samples", NULL, p->samples[state]);
 		print_real(out, "task_seconds", NULL, wait_profile_seconds(p, p->samples[state]));
 		print_real(out, "percent", NULL, profile_percent(p, p->samples[state]));
-		if (p->samples[state])
-			print_text(out, "%s%.1f %s",
-				   state && p->samples[0] ? ", " : (state ? "" : ": "),
-				   profile_mean(p, p->samples[state]),
+		if (p->samples[state]) {
+			print_text(out, "%s%.1f %s", before, profile_mean(p, p->samples[state]),
 				   profile_state_name((enum profile_state)state));
+			before = ", ";
+		}
 		print_object_end(out);
 	}
 	print_object_end(out);
