@@ -246,6 +246,7 @@ int main(void)
 {
 	snprintf(folder, sizeof(folder), "/tmp/corotracer-launch-XXXXXX");
 	CHECK(mkdtemp(folder) != NULL);
+	setenv("PATH", "/usr/bin:/bin", 1); /* all of it can be searched */
 	sigaction(SIGPIPE, NULL, &signals.inherited[0]);
 	sigaction(SIGXFSZ, NULL, &signals.inherited[1]);
 	sigaction(SIGCHLD, NULL, &signals.inherited[2]);
