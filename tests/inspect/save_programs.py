@@ -32,6 +32,8 @@ PROGRAMS = [
     ("locals-clang", "locals", CLANG, ()),
     ("stacks", "stacks", GCC_FAST, ()),
     ("stacks-clang", "stacks", CLANG, ()),
+    ("stacks-plain", "stacks", ("g++", ["-O2"]), ()),  # without debug information
+    ("stacks-clang-plain", "stacks", ("clang++", ["-O0"]), ()),
     ("generators", "generators", GCC, ()),
     ("futures", "futures", ("g++", ["-O1", "-g"]), ()),
     ("forged-nested", "forged", GCC, ("nested",)),
