@@ -16,7 +16,7 @@
 #include "base/u64map.h"
 
 #define RECENCY_PAGE  64u /* lines */
-#define RECENCY_AHEAD 8u  /* entries of the queue */
+#define RECENCY_AHEAD 16u /* entries of the queue */
 #define RECENCY_MARK  (UINT32_C(1) << 31)
 
 struct recency_page {

@@ -268,18 +268,31 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 	return ret;
 }
 
-/* Add a miss to the tally of its sum.  False: it has none. */
-static bool replay_sums_take_one(struct replay_sums *p, const struct mem_record *rec,
-				 const struct mem_access *a, const struct sim_missed *m)
+/*
+ * Add a miss to the tally of its sum, one for several addresses: *@number, which was the last one,
+ * or another.  False: it has none.
+ */
+static inline bool replay_sums_take_one(struct replay_sums *p, const struct mem_record *rec,
+					const struct mem_access *a, const struct sim_missed *m,
+					uint32_t *number)
 {
 	uint64_t code = replay_sums_code(rec->thread, a);
 	uint32_t how = replay_sums_how(a), k;
-	const struct replay_sum *s = replay_sums_find(p, a, code, how);
-	const struct replay_begun *begun = &p->begun[s - p->sums];
-	const struct replay_tally *tally = begun->tally;
+	const struct replay_begun *begun;
+	const struct replay_tally *tally;
 
-	if (m->outcome || !replay_sums_has(s, a, code, how) || !tally ||
-	    tally->stamp != begun->stamp || !tally->misses)
+	if (m->outcome)
+		return false;
+	if (!replay_sums_has(&p->sums[*number], a, code, how)) {
+		*number = replay_sums_by_code(a);
+		if (!replay_sums_has(&p->sums[*number], a, code, how))
+			*number = replay_sums_by_page(a);
+		if (!replay_sums_has(&p->sums[*number], a, code, how))
+			return false;
+	}
+	begun = &p->begun[*number];
+	tally = begun->tally;
+	if (!tally || tally->stamp != begun->stamp || !tally->misses)
 		return false;
 	for (k = 0; k < m->depth; k++)
 		tally->misses[k] += rec->weight_256;
@@ -292,9 +305,10 @@ size_t replay_sums_take(struct replay_sums *p, const struct mem_record *rec,
 			const struct mem_access *access, struct sim_missed *list, size_t nr)
 {
 	size_t i, left = 0;
+	uint32_t number = 0;
 
 	for (i = 0; i < nr; i++) {
-		if (!replay_sums_take_one(p, rec, &access[list[i].index], &list[i]))
+		if (!replay_sums_take_one(p, rec, &access[list[i].index], &list[i], &number))
 			list[left++] = list[i];
 	}
 	return left;
