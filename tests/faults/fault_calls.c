@@ -11,6 +11,8 @@
  *	FAULT_EXE	only in programs with this file name; "!NAME": only in others
  *	FAULT_SHOW	set: print the call stack of the fault to stderr
  *	FAULT_NOTE	set: note every call stack in the state (fault_stacks.h)
+ *	FAULT_OWNER	set: note which library made the failing call, and which one crashed or,
+ *			at SIGABRT, hung
  *
  * The calls that the library itself needs are system calls: its own faults must not hide others.
  */
@@ -19,6 +21,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -81,7 +84,8 @@ static const struct {
 struct fault_state {
 	uint64_t calls[NR_CALLS];
 	uint64_t injected;
-	uint64_t nr_of_stack; /* calls with the stack of FAULT_STACK */
+	uint64_t nr_of_stack;               /* calls with the stack of FAULT_STACK */
+	char failed_in[32], crashed_in[32]; /* with FAULT_OWNER */
 	struct fault_stack stacks[FAULT_STACKS];
 };
 
@@ -90,7 +94,7 @@ enum fault_how { FAULT_NONE, FAULT_ERROR, FAULT_SHORT, FAULT_INTERRUPT };
 static struct fault_state *fault_state;
 static int fault_call = -1;
 static uint64_t fault_nth, fault_stack;
-static int is_noting;
+static int is_noting, is_noting_owner;
 static char fault_kind;
 static enum fault_how fault_how = FAULT_ERROR;
 
@@ -143,6 +147,37 @@ static void read_settings(const char *call)
 	}
 }
 
+static void show_stack(void)
+{
+	void *stack[32];
+	int saved = fault_call;
+
+	fault_call = -1; /* backtrace() allocates */
+	backtrace_symbols_fd(stack, backtrace(stack, 32), 2);
+	fault_call = saved;
+}
+
+static void note_crash(int signal)
+{
+	fault_call = -1;
+	if (!fault_state->crashed_in[0])
+		fault_stack_owner(fault_state->crashed_in, sizeof(fault_state->crashed_in));
+	show_stack();
+	raise(signal); /* SA_RESETHAND: ends the process */
+}
+
+static void catch_crashes(void)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+	struct sigaction action = { .sa_handler = note_crash,
+				    .sa_flags = (int)(SA_RESETHAND | SA_NODEFER) };
+	size_t i;
+
+	is_noting_owner = 1;
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
 __attribute__((constructor)) static void faults_begin(void)
 {
 	const char *path = getenv("FAULT_STATE");
@@ -152,16 +187,8 @@ __attribute__((constructor)) static void faults_begin(void)
 	read_settings(getenv("FAULT_CALL"));
 	fault_stacks_prepare();
 	fault_state = map_state(path);
-}
-
-static void show_stack(void)
-{
-	void *stack[32];
-	int saved = fault_call;
-
-	fault_call = -1; /* backtrace() allocates */
-	backtrace_symbols_fd(stack, backtrace(stack, 32), 2);
-	fault_call = saved;
+	if (fault_state && getenv("FAULT_OWNER"))
+		catch_crashes();
 }
 
 /* Is the @nth call of the kind that shall fail to be hit?  With FAULT_STACK, others count. */
@@ -191,7 +218,8 @@ static enum fault_how fault_decide(enum fault_call call)
 		fault_stack_note(fault_state->stacks, call);
 	if ((int)call != fault_call || !fault_nth || !fault_is_due(nth))
 		return FAULT_NONE;
-	__atomic_add_fetch(&fault_state->injected, 1, __ATOMIC_RELAXED);
+	if (__atomic_fetch_add(&fault_state->injected, 1, __ATOMIC_RELAXED) == 0 && is_noting_owner)
+		fault_stack_owner(fault_state->failed_in, sizeof(fault_state->failed_in));
 	if (getenv("FAULT_SHOW"))
 		show_stack();
 	return fault_how;
@@ -225,7 +253,11 @@ static int fault_cuts(enum fault_call call, size_t *n)
 
 ssize_t write(int fd, const void *data, size_t n)
 {
-	return fault_cuts(CALL_WRITE, &n) ? -1 : syscall(SYS_write, fd, data, n);
+	size_t all = n;
+	ssize_t put = fault_cuts(CALL_WRITE, &n) ? -1 : syscall(SYS_write, fd, data, n);
+
+	/* As in read(): to descriptors of events a part is invalid. */
+	return put < 0 && errno == EINVAL && n < all ? syscall(SYS_write, fd, data, all) : put;
 }
 
 ssize_t writev(int fd, const struct iovec *parts, int nr)
@@ -421,11 +453,23 @@ int connect(int fd, const struct sockaddr *address, socklen_t size)
 	return fault_strikes(CALL_CONNECT) ? -1 : (int)syscall(SYS_connect, fd, address, size);
 }
 
+/* A connection that was reset stays so: the next call finds its end, too. */
+static ssize_t lose_connection(int fd)
+{
+	int error = errno;
+
+	if (error != EINTR)
+		syscall(SYS_shutdown, fd, SHUT_RDWR);
+	errno = error;
+	return -1;
+}
+
 ssize_t sendto(int fd, const void *data, size_t n, int flags, const struct sockaddr *address,
 	       socklen_t size)
 {
-	return fault_cuts(CALL_SEND, &n) ? -1
-					 : syscall(SYS_sendto, fd, data, n, flags, address, size);
+	if (fault_cuts(CALL_SEND, &n))
+		return lose_connection(fd);
+	return syscall(SYS_sendto, fd, data, n, flags, address, size);
 }
 
 ssize_t send(int fd, const void *data, size_t n, int flags)
@@ -435,13 +479,16 @@ ssize_t send(int fd, const void *data, size_t n, int flags)
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
-	return fault_strikes(CALL_SEND) ? -1 : syscall(SYS_sendmsg, fd, message, flags);
+	if (fault_strikes(CALL_SEND))
+		return lose_connection(fd);
+	return syscall(SYS_sendmsg, fd, message, flags);
 }
 
 ssize_t recvfrom(int fd, void *data, size_t n, int flags, struct sockaddr *address, socklen_t *size)
 {
-	return fault_cuts(CALL_RECV, &n) ? -1
-					 : syscall(SYS_recvfrom, fd, data, n, flags, address, size);
+	if (fault_cuts(CALL_RECV, &n))
+		return lose_connection(fd);
+	return syscall(SYS_recvfrom, fd, data, n, flags, address, size);
 }
 
 ssize_t recv(int fd, void *data, size_t n, int flags)
@@ -451,7 +498,9 @@ ssize_t recv(int fd, void *data, size_t n, int flags)
 
 ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
-	return fault_strikes(CALL_RECV) ? -1 : syscall(SYS_recvmsg, fd, message, flags);
+	if (fault_strikes(CALL_RECV))
+		return lose_connection(fd);
+	return syscall(SYS_recvmsg, fd, message, flags);
 }
 
 /* ---- memory ------------------------------------------------------------------------ */

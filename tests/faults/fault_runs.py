@@ -33,9 +33,10 @@ ALL_CALLS = CALLS + NET_CALLS  # in the order of enum fault_call
 LIMIT = 120
 DEPTH = 2
 SITES_DONE = set()
-# struct fault_state: counters of the calls, two more counters, call stacks.
+# struct fault_state: counters of the calls, two more counters, two names, call stacks.
 NR_STACKS, STACK = 4096, struct.Struct("2Q2I24Q")
-HEAD_SIZE = 8 * (len(ALL_CALLS) + 2)
+HEAD = struct.Struct(f"{len(ALL_CALLS) + 2}Q32s32s")
+HEAD_SIZE = HEAD.size
 STATE_SIZE = HEAD_SIZE + NR_STACKS * STACK.size
 
 
@@ -101,8 +102,9 @@ def chosen_faults(result, calls, sample):
 
 class Result:
     def __init__(self, status, out, err, files, state):
-        counts = struct.unpack_from(f"{len(ALL_CALLS) + 1}Q", state)
-        self.status, self.out, self.err, self.files, self.counts, self.injected = status, out, err, files, dict(zip(ALL_CALLS, counts)), counts[-1]
+        *counts, self.injected, _, failed_in, crashed_in = HEAD.unpack_from(state)
+        self.status, self.out, self.err, self.files, self.counts = status, out, err, files, dict(zip(ALL_CALLS, counts))
+        self.failed_in, self.crashed_in = (name.split(b"\0")[0].decode() for name in (failed_in, crashed_in))
         self.stacks, self.seen = (), None
 
 
@@ -124,6 +126,8 @@ def contents(folder):
 
 class Command:
     """A command of the tool that runs to its end, with its output files in the current folder."""
+    limit = LIMIT  # seconds
+    spared = ()  # pairs of explore_harmless() that a library cannot do
 
     def __init__(self, dir, name, *args, same=None, statuses=(0,), exe="corotracer", env=None, given=None, calls=CALLS, sample=0):
         self.dir, self.name, self.args = dir, name, [str(a) for a in args]
@@ -152,7 +156,7 @@ class Command:
 
     def outputs(self, p):
         """Let a started command run to its end."""
-        return p.communicate(self.given, timeout=LIMIT)
+        return p.communicate(self.given, timeout=self.limit)
 
     def run(self, **settings):
         self.fresh()
@@ -160,16 +164,27 @@ class Command:
         try:
             out, err = self.outputs(p)
         except subprocess.TimeoutExpired:
-            p.kill()
-            out, err = p.communicate()
-            raise AssertionError(f"{self.name}: hangs with {settings}; stderr: {err[-2000:].decode(errors='replace')}") from None
+            out, err = self.stop(p)
+            hung = f"{self.name}: hangs with {settings}; stderr: {err[-2000:].decode(errors='replace')}"
+        else:
+            hung = None
         with open(os.path.join(self.dir, "state"), "rb") as f:
             state = f.read(STATE_SIZE if "FAULT_NOTE" in settings else HEAD_SIZE)
         result = Result(p.returncode, out, err.decode(errors="replace"), contents(os.path.join(self.dir, "out")), state)
+        if hung:
+            return self.hangs(result, hung)
         result.seen = self.same(result)
         if "FAULT_NOTE" in settings:
             result.stacks = read_stacks(state)
         return result
+
+    def stop(self, p):
+        """End a command that takes too long."""
+        p.kill()
+        return p.communicate()
+
+    def hangs(self, result, why):
+        raise AssertionError(why)
 
     def left_behind(self, shm):
         left = [n for n in os.listdir(os.path.join(self.dir, "tmp"))]
@@ -204,6 +219,9 @@ class Command:
         for stack in () if FULL else self.run(FAULT_NOTE="1").stacks:
             SITES_DONE.add((stack.call, stack.frames[:DEPTH]))
 
+    def choose(self, result, calls):
+        return chosen_faults(result, calls, self.sample)
+
     def explore(self, calls=None):
         """Every fault of a sample; returns the list of what is wrong."""
         wanted = self.run()
@@ -212,7 +230,7 @@ class Command:
         if again.seen != wanted.seen:
             raise AssertionError(f"{self.name}: two runs without faults differ: {self.difference(again, wanted)}")
         wrong, self.nr_met = [], 0
-        faults = chosen_faults(again, calls or self.calls, self.sample)
+        faults = self.choose(again, calls or self.calls)
         self.frames = {str(stack.id): stack.frames for stack in again.stacks}
         for settings in faults:
             wrong += self.one_fault(wanted, **settings)
@@ -227,7 +245,7 @@ class Command:
         wrong = []
         for how, call in (("short", "write"), ("short", "pwrite"), ("short", "read"), ("interrupt", "read"), ("interrupt", "write"), ("interrupt", "accept"),
                           ("short", "recv"), ("short", "send")):
-            if call in CALLS + self.calls and wanted.counts[call] and (FULL or how == "short" or call == "accept"):
+            if (how, call) not in self.spared and call in CALLS + self.calls and wanted.counts[call] and (FULL or how == "short" or call == "accept"):
                 wrong += self.one_fault(wanted, is_harmless=True, FAULT_CALL=call, FAULT_NTH="3" if how == "interrupt" else "1", FAULT_KIND="every", FAULT_HOW=how)
         return wrong
 
@@ -260,6 +278,15 @@ class Command:
         return " < ".join(place_of(offset) for offset in frames[:12]) or "no call stack"
 
 
+def functions_of(offsets):
+    """The functions of the tool at these return addresses, by address; {} if they cannot be found."""
+    if not shutil.which("addr2line"):
+        return {}
+    given = "".join(f"{offset - 1:#x}\n" for offset in offsets)
+    out = subprocess.run(["addr2line", "-fse", TOOL], input=given, capture_output=True, text=True, check=False).stdout.split("\n")
+    return dict(zip(offsets, out[::2]))
+
+
 @functools.cache
 def place_of(offset):
     """Function and line of a return address in the tool."""
@@ -282,7 +309,7 @@ def explore_all(dir, *commands):
 
 def says_loss(err, wanted_err):
     """The run says something that the run without faults does not."""
-    return err != wanted_err and any(word in err for word in ("cannot", "error", "lost", "not ", "incomplete", "warning", "failed"))
+    return err != wanted_err and any(word in err for word in ("cannot", "error", "lost", "not ", "incomplete", "warning", "failed", "no memory"))
 
 
 def reap():

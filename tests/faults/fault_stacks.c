@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* fault_stacks.c - tell the calls of a program apart by their call stacks. */
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "fault_stacks.h"
 
@@ -101,4 +104,40 @@ void fault_stack_note(struct fault_stack *table, uint32_t call)
 	slot->nr_frames = nr;
 	for (i = 0; i < nr; i++)
 		slot->frames[i] = frames[i];
+}
+
+static int is_c_library(const char *name)
+{
+	static const char *const names[] = { "libc.", "ld-", "libpthread.", "linux-vdso",
+					     "libgcc_s" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return 1;
+	}
+	return 0;
+}
+
+void fault_stack_owner(char *name, unsigned size)
+{
+	void *all[ALL_FRAMES];
+	int i, nr = backtrace(all, ALL_FRAMES);
+	Dl_info here, info;
+
+	name[0] = 0;
+	if (!dladdr((void *)(uintptr_t)fault_stack_owner, &here))
+		return;
+	for (i = 0; i < nr; i++) {
+		const char *file, *slash;
+
+		if (!dladdr(all[i], &info) || info.dli_fbase == here.dli_fbase || !info.dli_fname)
+			continue;
+		slash = strrchr(info.dli_fname, '/');
+		file = slash ? slash + 1 : info.dli_fname;
+		if (is_c_library(file))
+			continue;
+		snprintf(name, size, "%s", file);
+		return;
+	}
 }

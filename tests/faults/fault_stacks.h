@@ -31,4 +31,10 @@ uint64_t fault_stack_id(uint32_t call);
 /* Count the caller's stack in @table of FAULT_STACKS; a full table ignores new ones. */
 void fault_stack_note(struct fault_stack *table, uint32_t call);
 
+/*
+ * The file name of the program or library whose code made the call, or where the caller of a signal
+ * handler stood: the innermost one that belongs neither to the C library nor to this one.
+ */
+void fault_stack_owner(char *name, unsigned size);
+
 #endif
