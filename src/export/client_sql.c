@@ -327,7 +327,9 @@ static int put_pg_database(struct client_state *s, const char *database, struct 
 		table_put_quoted(create.out, s->dialect, database);
 	}
 	created = sql_end(&create);
-	if (sql_begin(&sql) && created) {
+	if (!created)
+		return client_sql_no_memory(err);
+	if (sql_begin(&sql)) {
 		fputs("SET client_min_messages = warning;\nSET standard_conforming_strings = on;\n"
 		      "SELECT ",
 		      sql.out);
@@ -348,7 +350,9 @@ static char *quoted_conninfo(const struct export_options *o, const char *databas
 	char *info = client_sql_conninfo(o, database);
 	struct sql sql;
 
-	if (sql_begin(&sql) && info)
+	if (!info)
+		return NULL;
+	if (sql_begin(&sql))
 		table_put_quoted(sql.out, DIALECT_POSTGRESQL, info);
 	free(info);
 	return sql_end(&sql);

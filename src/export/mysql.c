@@ -57,14 +57,15 @@ static int infile_error(void *handle, char *text, unsigned size)
 	return CR_UNKNOWN_ERROR;
 }
 
+/* libmariadb does not check the buffer that it allocates: @data is NULL without memory. */
 static int read_handoff(void *handle, char *data, unsigned size)
 {
-	return handoff_take(handle, data, size);
+	return data ? handoff_take(handle, data, size) : -1;
 }
 
 static int read_spool(void *handle, char *data, unsigned size)
 {
-	return (int)row_spool_read(handle, data, size);
+	return data ? (int)row_spool_read(handle, data, size) : -1;
 }
 
 static char *load_statement(const struct table *t)
@@ -288,16 +289,45 @@ static int load_rest(const struct sink_job *job, struct err *err)
 	return rc;
 }
 
+/* A connection that is lost here leaves open whether the server has committed. */
+static int commit_rows(struct mysql_state *s, struct err *err)
+{
+	char *sql = strdup("COMMIT");
+	bool is_sent = sql != NULL;
+	int rc = mysql_server_run(&s->server, sql, "the server refuses", err);
+
+	if (rc < 0 && is_sent)
+		err_hint(err, "the server has either all rows or none: look before another export");
+	return rc;
+}
+
+/* The rows are there already: making an index commits, and is faster afterwards. */
+static int make_all_indexes(const struct sink_job *job, struct err *err)
+{
+	struct mysql_state *s = job->state;
+	struct err why = { 0 };
+	size_t t;
+	int rc = 0;
+
+	for (t = 0; !rc && t < job->nr_tables; t++)
+		rc = mysql_server_make_indexes(&s->server, &job->tables[t], &why);
+	if (rc < 0) {
+		err_set(err, rc, "the rows are in the database, but not all indexes: %.400s",
+			why.text);
+		err_hint(err, "another export would add the rows again");
+	}
+	return rc;
+}
+
 static int mysql_sink_commit(struct sink_job *job, struct err *err)
 {
 	struct mysql_state *s = job->state;
-	size_t t;
 	int rc = load_rest(job, err);
 
 	if (!rc)
-		rc = mysql_server_run(&s->server, strdup("COMMIT"), "the server refuses", err);
-	for (t = 0; !rc && t < job->nr_tables; t++)
-		rc = mysql_server_make_indexes(&s->server, &job->tables[t], err);
+		rc = commit_rows(s, err);
+	if (!rc)
+		rc = make_all_indexes(job, err);
 	if (!rc)
 		snprintf(job->note, sizeof(job->note), "in %.60s, %.60s",
 			 job->options->database ? job->options->database : TABLES_DATABASE,

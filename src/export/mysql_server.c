@@ -51,13 +51,12 @@ static int mysql_server_connect_server(struct mysql_server *m, const struct expo
 	unsigned local = 1, seconds = CONNECT_SECONDS;
 
 	m->conn = libmariadb.mysql_init(NULL);
-	if (!m->conn)
-		return err_set(err, -ENOMEM, "no memory for a connection");
 	/* ~/.my.cnf supplies options that are not given here. */
-	libmariadb.mysql_options(m->conn, MYSQL_READ_DEFAULT_GROUP, "corotracer");
-	libmariadb.mysql_options(m->conn, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	libmariadb.mysql_options(m->conn, MYSQL_OPT_LOCAL_INFILE, &local);
-	libmariadb.mysql_options(m->conn, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+	if (!m->conn || libmariadb.mysql_options(m->conn, MYSQL_READ_DEFAULT_GROUP, "corotracer") ||
+	    libmariadb.mysql_options(m->conn, MYSQL_SET_CHARSET_NAME, "utf8mb4") ||
+	    libmariadb.mysql_options(m->conn, MYSQL_OPT_LOCAL_INFILE, &local) ||
+	    libmariadb.mysql_options(m->conn, MYSQL_OPT_CONNECT_TIMEOUT, &seconds))
+		return err_set(err, -ENOMEM, "no memory for a connection");
 	if (libmariadb.mysql_real_connect(m->conn, host, o->user, password, NULL,
 					  o->mysql_socket ? 0 : o->port, o->mysql_socket, 0))
 		return 0;
@@ -111,17 +110,20 @@ static int choose_database(struct mysql_server *m, const char *name, struct err 
 
 /* ---- tables -------------------------------------------------------------- */
 
-/* Writes a string literal with special characters escaped. */
-static void mysql_server_put_string(struct mysql_server *m, FILE *out, const char *text)
+/* Runs the query @before 'TEXT' @after, with special characters of @text escaped. */
+static MYSQL_RES *mysql_server_ask_about(struct mysql_server *m, const char *before,
+					 const char *text, const char *after, struct err *err)
 {
 	size_t size = strlen(text);
-	char *escaped = malloc(2 * size + 1);
+	char *escaped = malloc(2 * size + 1), *sql = NULL;
 
 	if (escaped) {
 		libmariadb.mysql_real_escape_string(m->conn, escaped, text, size);
-		fprintf(out, "'%s'", escaped);
+		if (asprintf(&sql, "%s'%s'%s", before, escaped, after) < 0)
+			sql = NULL;
 	}
 	free(escaped);
+	return mysql_server_ask(m, sql, err);
 }
 
 /* "decimal(20,0)" is DECIMAL(20,0) here, "tinyint(1)" is BOOLEAN. */
@@ -172,17 +174,13 @@ static int mysql_server_compare_columns(MYSQL_RES *r, const struct table *t, str
 /* Returns 1: the table exists with the right columns; 0: it does not exist; negative: an error. */
 static int look_at_table(struct mysql_server *m, const struct table *t, struct err *err)
 {
-	struct sql sql;
-	MYSQL_RES *r;
+	MYSQL_RES *r = mysql_server_ask_about(
+		m,
+		"SELECT COLUMN_NAME, COLUMN_TYPE FROM information_schema.COLUMNS"
+		" WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
+		t->name, "", err);
 	int rc;
 
-	if (sql_begin(&sql)) {
-		fputs("SELECT COLUMN_NAME, COLUMN_TYPE FROM information_schema.COLUMNS"
-		      " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
-		      sql.out);
-		mysql_server_put_string(m, sql.out, t->name);
-	}
-	r = mysql_server_ask(m, sql_end(&sql), err);
 	if (!r)
 		return err->code;
 	rc = libmariadb.mysql_num_rows(r) ? mysql_server_compare_columns(r, t, err) : 0;
@@ -233,17 +231,12 @@ static bool mysql_server_has_index(MYSQL_RES *there, const char *columns)
 static MYSQL_RES *mysql_server_list_indexes(struct mysql_server *m, const struct table *t,
 					    struct err *err)
 {
-	struct sql sql;
-
-	if (sql_begin(&sql)) {
-		fputs("SELECT GROUP_CONCAT(COLUMN_NAME ORDER BY SEQ_IN_INDEX SEPARATOR ', ')"
-		      " FROM information_schema.STATISTICS"
-		      " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
-		      sql.out);
-		mysql_server_put_string(m, sql.out, t->name);
-		fputs(" GROUP BY INDEX_NAME", sql.out);
-	}
-	return mysql_server_ask(m, sql_end(&sql), err);
+	return mysql_server_ask_about(
+		m,
+		"SELECT GROUP_CONCAT(COLUMN_NAME ORDER BY SEQ_IN_INDEX SEPARATOR ', ')"
+		" FROM information_schema.STATISTICS"
+		" WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ",
+		t->name, " GROUP BY INDEX_NAME", err);
 }
 
 int mysql_server_make_indexes(struct mysql_server *m, const struct table *t, struct err *err)
@@ -271,7 +264,7 @@ int mysql_server_make_indexes(struct mysql_server *m, const struct table *t, str
 		free(sql_end(&sql));
 		return 0;
 	}
-	return mysql_server_run(m, sql_end(&sql), "the rows are in, but not the indexes", err);
+	return mysql_server_run(m, sql_end(&sql), "cannot make an index", err);
 }
 
 /* ---- all of it ----------------------------------------------------------- */

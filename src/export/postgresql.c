@@ -272,6 +272,9 @@ static int postgresql_make_indexes(struct pg_state *s, const struct table *t, st
 	const char *const *columns;
 	int rc = 0;
 
+	if (libpq.PQresultStatus(there) != PGRES_TUPLES_OK)
+		rc = postgresql_set_failed("cannot query the indexes",
+					   libpq.PQerrorMessage(s->conn), err);
 	for (columns = t->indexes; !rc && *columns; columns++) {
 		struct sql sql;
 
@@ -468,13 +471,23 @@ static int load_all(struct sink_job *job, struct err *err)
 	return rc;
 }
 
+/* A connection that is lost here leaves open whether the server has committed. */
+static int commit_all(struct pg_state *s, struct err *err)
+{
+	int rc = postgresql_command(s, "COMMIT", err);
+
+	if (rc < 0 && !is_connected(s->conn))
+		err_hint(err, "the server has either all rows or none: look before another export");
+	return rc;
+}
+
 static int pg_commit(struct sink_job *job, struct err *err)
 {
 	struct pg_state *s = job->state;
 	int rc = load_all(job, err);
 
 	if (!rc)
-		rc = postgresql_command(s, "COMMIT", err);
+		rc = commit_all(s, err);
 	if (!rc)
 		snprintf(job->note, sizeof(job->note), "in %.60s, %.60s", libpq.PQdb(s->conn),
 			 job->tables[0].name);
