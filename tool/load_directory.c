@@ -136,6 +136,9 @@ static int load_file_read(struct load_job *job, const char *path, struct bytes *
 	if (ship_envelope_decode(data->data, data->size, e, &why) == 0 &&
 	    ship_labels_parse(e->labels, e->labels_size, labels, &why) == 0 && e->parts <= 1)
 		return 1;
+	/* The file stays, also with --remove. */
+	if (why.code == -ENOMEM)
+		return err_set(err, why.code, "cannot read '%s': %s", path, why.text);
 	message_print("load", "'%s' is left out: %s", path,
 		      why.text[0] ? why.text : "it is a part of a block");
 	job->unreadable++;

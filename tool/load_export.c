@@ -6,6 +6,7 @@
 
 #include "cmd.h"
 #include "load_source.h"
+#include "message.h"
 
 /* The trace of "--in=TRACE"; NULL: another word. */
 static char *load_export_input(char *word)
@@ -28,6 +29,8 @@ int load_export(int argc, char **argv)
 								 : argv[i];
 		}
 		status = command_load.run(nr, words);
+	} else {
+		message_print("export", "no memory for the options");
 	}
 	free(words);
 	free(name);

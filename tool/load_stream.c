@@ -60,9 +60,9 @@ static void load_partial_forget(struct load_feed *f, const char *run)
 			load_partial_remove(f, i--);
 }
 
-/* The entry of the run; a new one for the first part.  NULL: no memory, or parts are missing. */
+/* The entry of the run; a new one for the first part.  NULL: parts are missing, or *@rc < 0. */
 static struct load_partial *load_partial_find(struct load_feed *f, const char *run,
-					      const struct ship_envelope *e, uint64_t id)
+					      const struct ship_envelope *e, uint64_t id, int *rc)
 {
 	struct load_partial *more;
 	size_t i;
@@ -78,8 +78,10 @@ static struct load_partial *load_partial_find(struct load_feed *f, const char *r
 	if (e->part || f->nr == LOAD_PARTIAL_MAX)
 		return NULL;
 	more = reallocarray(f->partial, f->nr + 1, sizeof(*more));
-	if (!more)
+	if (!more) {
+		*rc = -ENOMEM;
 		return NULL;
+	}
 	f->partial = more;
 	more += f->nr++;
 	*more = (struct load_partial){ .number = e->number, .first = id };
@@ -91,11 +93,12 @@ static struct load_partial *load_partial_find(struct load_feed *f, const char *r
 static int load_assemble(struct load_feed *f, const struct ship_labels *labels,
 			 const struct ship_envelope *e, uint64_t id, struct bytes *block)
 {
-	struct load_partial *p = load_partial_find(f, labels->run, e, id);
+	int rc = 0;
+	struct load_partial *p = load_partial_find(f, labels->run, e, id, &rc);
 
 	if (!p) {
-		f->job->unreadable++;
-		return 0;
+		f->job->unreadable += rc == 0;
+		return rc;
 	}
 	bytes_add(&p->block, e->block, e->block_size);
 	if (p->block.error || p->block.size > SHIP_BLOCK_MAX)
@@ -118,6 +121,11 @@ static int load_message(struct load_feed *f, const struct stream_message *m, str
 
 	if (ship_envelope_decode(m->data, m->size, &e, &why) < 0 ||
 	    ship_labels_parse(e.labels, e.labels_size, &labels, &why) < 0) {
+		/* Without memory it is not acknowledged: the next loader reads it. */
+		if (why.code == -ENOMEM) {
+			*err = why;
+			return why.code;
+		}
 		message_print("load", "a message is left out: %s", why.text);
 		f->job->unreadable++;
 		return 0;

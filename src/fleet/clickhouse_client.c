@@ -195,29 +195,35 @@ static struct curl_slist *clickhouse_headers(const struct clickhouse *c)
 	return list;
 }
 
-static void clickhouse_set_options(const struct clickhouse *c, CURL *curl, const char *url,
+/* Texts are copied: without memory the request would lack one. */
+static bool clickhouse_set_texts(CURL *curl, const char *url, struct curl_slist *headers)
+{
+	return libcurl.curl_easy_setopt(curl, CURLOPT_URL, url) == CURLE_OK &&
+	       libcurl.curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
+	       libcurl.curl_easy_setopt(curl, CURLOPT_NOPROXY, "*") == CURLE_OK;
+}
+
+static bool clickhouse_set_options(const struct clickhouse *c, CURL *curl, const char *url,
 				   struct curl_slist *headers, struct clickhouse_transfer *t)
 {
 	size_t size = t->call->nr_body ? clickhouse_body_size(t->call) : strlen(t->call->sql);
 
-	libcurl.curl_easy_setopt(curl, CURLOPT_URL, url);
 	libcurl.curl_easy_setopt(curl, CURLOPT_POST, 1L);
-	libcurl.curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	libcurl.curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	libcurl.curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 	libcurl.curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)c->connect_ms);
 	libcurl.curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)c->answer_ms);
 	libcurl.curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, t->error);
 	libcurl.curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, clickhouse_on_write);
 	libcurl.curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
 	libcurl.curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-	if (!t->call->nr_body) {
+	if (t->call->nr_body) {
+		libcurl.curl_easy_setopt(curl, CURLOPT_READFUNCTION, clickhouse_on_read);
+		libcurl.curl_easy_setopt(curl, CURLOPT_READDATA, t);
+		libcurl.curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, (long)(1 << 20));
+	} else {
 		libcurl.curl_easy_setopt(curl, CURLOPT_POSTFIELDS, t->call->sql);
-		return;
 	}
-	libcurl.curl_easy_setopt(curl, CURLOPT_READFUNCTION, clickhouse_on_read);
-	libcurl.curl_easy_setopt(curl, CURLOPT_READDATA, t);
-	libcurl.curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, (long)(1 << 20));
+	return clickhouse_set_texts(curl, url, headers);
 }
 
 /* ---- failures ------------------------------------------------------------------ */
@@ -310,8 +316,8 @@ static int clickhouse_perform(struct clickhouse *c, size_t shard, CURL *curl, co
 	if (!headers)
 		return clickhouse_local(c, err);
 	libcurl.curl_easy_reset(curl);
-	clickhouse_set_options(c, curl, url, headers, t);
-	code = libcurl.curl_easy_perform(curl);
+	code = clickhouse_set_options(c, curl, url, headers, t) ? libcurl.curl_easy_perform(curl)
+								: CURLE_OUT_OF_MEMORY;
 	libcurl.curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	libcurl.curl_slist_free_all(headers);
 	c->sent += clickhouse_body_size(t->call);
@@ -365,9 +371,12 @@ int clickhouse_number(struct clickhouse *c, size_t shard, const char *sql, uint6
 	char *end = NULL;
 	int rc = clickhouse_ask(c, shard, sql, &answer, err);
 
-	if (rc == 0) {
+	if (rc == 0)
 		bytes_add(&answer, "", 1);
-		*number = answer.error ? 0 : strtoull((const char *)answer.data, &end, 10);
+	if (rc == 0 && answer.error)
+		rc = clickhouse_local(c, err);
+	if (rc == 0) {
+		*number = strtoull((const char *)answer.data, &end, 10);
 		if (!end || end == (const char *)answer.data || *end != '\n')
 			rc = clickhouse_fail(c, shard, CLICKHOUSE_REFUSED, -EPROTO,
 					     "its answer is not a number", err);

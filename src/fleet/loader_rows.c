@@ -186,6 +186,14 @@ int loader_rows_item(struct loader_rows *r, const struct trace_item *item)
 
 /* ---- accounts ------------------------------------------------------------------------------ */
 
+/* Of a block without events that of the last one, or the start of the run: 0 would look expired. */
+static int64_t loader_rows_block_ts(const struct loader_rows *r)
+{
+	if (r->first_ts)
+		return r->first_ts;
+	return r->run->last_ts ? r->run->last_ts : (int64_t)r->run->labels.start_realtime;
+}
+
 int loader_rows_end(struct loader_rows *r, bool is_block)
 {
 	struct native_block *b = load_batch_rows(r->batch, FLEET_BLOCKS, r->run->shard);
@@ -194,7 +202,7 @@ int loader_rows_end(struct loader_rows *r, bool is_block)
 	if (!b || native_block_add(b, r->label) < 0)
 		return -ENOMEM;
 	native_put_u64(b, BLOCK_COLUMN_BLOCK, r->number);
-	native_put_u64(b, BLOCK_COLUMN_TS, (uint64_t)(r->first_ts ? r->first_ts : r->run->last_ts));
+	native_put_u64(b, BLOCK_COLUMN_TS, (uint64_t)loader_rows_block_ts(r));
 	native_put_u32(b, BLOCK_COLUMN_TRANSITIONS, (uint32_t)r->transitions);
 	native_put_u32(b, BLOCK_COLUMN_OTHERS, (uint32_t)r->others);
 	native_put_u32(b, BLOCK_COLUMN_WAITS, (uint32_t)r->waits);
