@@ -3,6 +3,7 @@
 #include "ship/nats_connection.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #define NATS_PINGS   2
 /* In which the server recognizes a block that is sent again; the loader does so at any time. */
 #define NATS_DUPLICATES INT64_C(600000000000)
+/* All of it, besides the time for each server: longer than its calls wait by themselves. */
+#define NATS_OPEN_NS (12 * NS_PER_SEC)
 
 /* ---- the address ------------------------------------------------------------------ */
 
@@ -214,7 +217,8 @@ static int nats_find_stream(struct nats_connection *c, const struct nats_address
 	return nats_failed(err, s, "use stream " NATS_STREAM " of", a->name);
 }
 
-int nats_connection_open(struct nats_connection *c, const struct nats_address *a, struct err *err)
+static int nats_open_unlimited(struct nats_connection *c, const struct nats_address *a,
+			       struct err *err)
 {
 	char subject[NATS_URL_SIZE];
 	natsStatus s;
@@ -244,4 +248,113 @@ void nats_connection_close(struct nats_connection *c)
 	libnats.natsInbox_Destroy(c->inbox);
 	libnats.natsConnection_Destroy(c->nc);
 	memset(c, 0, sizeof(*c));
+}
+
+/* ---- a time limit ----------------------------------------------------------------- */
+
+/*
+ * libnats 3.4 waits for ever if its first allocation fails: it reports that by a function that
+ * enters pthread_once() again.  A connection is made in a thread, which is given up after a time.
+ * The last of the two frees the attempt.
+ */
+struct nats_attempt {
+	struct nats_address address;
+	struct nats_connection connection;
+	struct err err;
+	int rc;
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	bool is_ended, is_given_up;
+};
+
+static struct nats_attempt *nats_attempt_new(const struct nats_address *a)
+{
+	struct nats_attempt *t = calloc(1, sizeof(*t));
+	pthread_condattr_t monotonic;
+
+	if (!t)
+		return NULL;
+	t->address = *a;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->ended, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return t;
+}
+
+static void nats_attempt_free(struct nats_attempt *t)
+{
+	pthread_cond_destroy(&t->ended);
+	pthread_mutex_destroy(&t->lock);
+	explicit_bzero(&t->address, sizeof(t->address));
+	free(t);
+}
+
+static void *nats_attempt_run(void *arg)
+{
+	struct nats_attempt *t = arg;
+	bool is_given_up;
+
+	t->rc = nats_open_unlimited(&t->connection, &t->address, &t->err);
+	pthread_mutex_lock(&t->lock);
+	t->is_ended = true;
+	is_given_up = t->is_given_up;
+	pthread_cond_signal(&t->ended);
+	pthread_mutex_unlock(&t->lock);
+	if (is_given_up) {
+		if (t->rc == 0)
+			nats_connection_close(&t->connection);
+		nats_attempt_free(t);
+	}
+	return NULL;
+}
+
+/* False: it was given up, and belongs to its thread. */
+static bool nats_attempt_wait(struct nats_attempt *t)
+{
+	uint64_t until = clock_now_ns() + NATS_OPEN_NS +
+			 (uint64_t)(t->address.nr_servers * NATS_CONNECT_MS) * NS_PER_MS;
+	struct timespec at = { .tv_sec = (time_t)(until / NS_PER_SEC),
+			       .tv_nsec = (long)(until % NS_PER_SEC) };
+	bool is_ended;
+
+	pthread_mutex_lock(&t->lock);
+	while (!t->is_ended && pthread_cond_timedwait(&t->ended, &t->lock, &at) == 0)
+		;
+	is_ended = t->is_ended;
+	t->is_given_up = !is_ended;
+	pthread_mutex_unlock(&t->lock);
+	return is_ended;
+}
+
+int nats_connection_open(struct nats_connection *c, const struct nats_address *a, struct err *err)
+{
+	struct nats_attempt *t = nats_attempt_new(a);
+	pthread_attr_t detached;
+	pthread_t thread;
+	int rc;
+
+	memset(c, 0, sizeof(*c));
+	if (!t)
+		return err_set(err, -ENOMEM, "no memory to connect to %s", a->name);
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	rc = -pthread_create(&thread, &detached, nats_attempt_run, t);
+	pthread_attr_destroy(&detached);
+	if (rc < 0) {
+		nats_attempt_free(t);
+		return err_set(err, rc, "cannot start a thread for %s: %s", a->name, strerror(-rc));
+	}
+	if (!nats_attempt_wait(t)) {
+		err_set(err, -ETIMEDOUT, "cannot connect to %s: libnats does not return", a->name);
+		err_hint(err, "it may lack memory: start this command again");
+		return err->code;
+	}
+	*c = t->connection;
+	rc = t->rc;
+	if (rc < 0)
+		*err = t->err;
+	nats_attempt_free(t);
+	return rc;
 }
