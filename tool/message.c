@@ -24,18 +24,22 @@ static void message_put_lines(const char *text)
 
 void message_print(const char *command, const char *fmt, ...)
 {
-	char *text = NULL;
-	va_list ap;
+	char *text = NULL, small[1024];
+	va_list ap, again;
 
 	if (command && *command)
 		fprintf(stderr, "corotracer %s: ", command);
 	else
 		fputs("corotracer: ", stderr);
 	va_start(ap, fmt);
+	va_copy(again, ap);
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
+	if (!text) /* no memory: the beginning of it */
+		vsnprintf(small, sizeof(small), fmt, again);
+	va_end(again);
 	va_end(ap);
-	message_put_lines(text ? text : fmt);
+	message_put_lines(text ? text : small);
 	free(text);
 }
 

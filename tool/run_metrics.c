@@ -3,7 +3,6 @@
 #include "run_metrics.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,11 +11,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/memory_shortage.h"
 #include "cmd.h"
 #include "serve/server.h"
 
@@ -143,7 +144,7 @@ static void run_metrics_follow(const struct run_metrics *m, struct metrics *metr
 			       struct trace_reader *reader, int signals)
 {
 	struct pollfd fd = { .fd = signals, .events = POLLIN };
-	bool is_reading = true;
+	bool is_reading = true, is_short = false;
 	int rc = 1;
 
 	while (poll(&fd, 1, rc > 0 ? 0 : is_reading ? METRICS_LOOK_MS : -1) == 0) {
@@ -151,6 +152,10 @@ static void run_metrics_follow(const struct run_metrics *m, struct metrics *metr
 
 		if (is_reading)
 			rc = metrics_read(metrics, reader, &err);
+		if (!is_short && memory_shortage_noted()) {
+			is_short = true;
+			message_print(m->command, "memory ran out: the metrics are not complete");
+		}
 		if (!is_reading || rc > 0 || rc == -EAGAIN)
 			continue;
 		is_reading = false;
@@ -197,17 +202,27 @@ static int run_metrics_main(struct run_metrics *m, pid_t parent)
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
+/* For the go of the parent.  False: it has ended, or the go cannot be read. */
+static bool run_metrics_wait(const struct run_metrics *m, int fd)
+{
+	char go;
+	ssize_t got = io_read(fd, &go, 1);
+
+	if (got < 0)
+		message_print(m->command, "no metrics: cannot read from the parent process");
+	return got == 1;
+}
+
 bool run_metrics_fork(struct run_metrics *m)
 {
 	struct err err = { 0 };
 	pid_t parent = getpid();
 	int fds[2];
-	char go;
 
 	if (!m->address)
 		return true;
-	if (pipe2(fds, O_CLOEXEC) < 0) {
-		err_errno(&err, "cannot make a pipe");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
+		err_errno(&err, "cannot make a pair of sockets");
 		message_error(m->command, &err);
 		return false;
 	}
@@ -219,9 +234,9 @@ bool run_metrics_fork(struct run_metrics *m)
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		prctl(PR_SET_NAME, "corotracer-stat");
 		close(fds[1]);
-		if (getppid() != parent || io_read(fds[0], &go, 1) != 1)
-			_exit(EXIT_OK);
-		_exit(run_metrics_main(m, parent));
+		_exit(getppid() == parent && run_metrics_wait(m, fds[0])
+			      ? run_metrics_main(m, parent)
+			      : EXIT_OK);
 	}
 	close(fds[0]);
 	m->go_fd = fds[1];
@@ -241,7 +256,9 @@ void run_metrics_go(struct run_metrics *m)
 {
 	if (m->child <= 0 || m->go_fd < 0)
 		return;
-	(void)!io_write(m->go_fd, "g", 1);
+	/* A child that has ended must not end this process by SIGPIPE. */
+	if (send(m->go_fd, "g", 1, MSG_NOSIGNAL) != 1)
+		message_print(m->command, "no metrics: cannot reach their process");
 	close(m->go_fd);
 	m->go_fd = -1;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_shortage.h"
 #include "base/monotonic.h"
 
 /* Items added per lock: a scrape waits for at most this many. */
@@ -145,8 +146,10 @@ static struct metrics_waits *metrics_waits_at(struct metrics *m, uint32_t slot, 
 	if (slot == METRICS_OTHER)
 		return &m->waits[0];
 	number = u64map_at(&m->waits_numbers, (uint64_t)slot << 8 | reason);
-	if (!number)
+	if (!number) {
+		memory_shortage_note();
 		return &m->waits[0];
+	}
 	if (!*number && m->nr_waits < m->waits_max) {
 		*number = m->nr_waits;
 		m->waits[m->nr_waits].site = slot;

@@ -93,14 +93,21 @@ static int refuse_others(const char *path, struct err *err)
 	return 0;
 }
 
-static bool is_compact(const char *path)
+/* 1: it is; 0: it is not; or a negative errno: a file that cannot be read must not pass as text. */
+static int is_compact(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char begin[8];
-	ssize_t size = fd < 0 ? -1 : io_pread(fd, begin, sizeof(begin), 0);
+	ssize_t size;
 
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return err_errno(err, "cannot open '%s'", path);
+	size = io_pread(fd, begin, sizeof(begin), 0);
+	if (size < 0)
+		err_errno(err, "cannot read '%s'", path);
+	close(fd);
+	if (size < 0)
+		return err->code;
 	return size > 0 && compact_begins(begin, (size_t)size);
 }
 
@@ -109,6 +116,7 @@ static struct trace_reader *open_any(const char *path, bool may_grow, struct err
 	struct trace_reader *r;
 	struct stat st;
 	char *dir;
+	int rc;
 
 	if (!strcmp(path, "-") || stat(path, &st) < 0)
 		return jsonl_input_open(path, false, err); /* reports that it does not exist */
@@ -116,7 +124,10 @@ static struct trace_reader *open_any(const char *path, bool may_grow, struct err
 		return open_ctf(path, may_grow, err);
 	if (S_ISREG(st.st_mode) && refuse_others(path, err) < 0)
 		return NULL;
-	if (S_ISREG(st.st_mode) && is_compact(path))
+	rc = S_ISREG(st.st_mode) ? is_compact(path, err) : 0;
+	if (rc < 0)
+		return NULL;
+	if (rc > 0)
 		return compact_reader_open(path, may_grow, err);
 	dir = S_ISREG(st.st_mode) ? directory_of_metadata(path) : NULL;
 	if (!dir)
