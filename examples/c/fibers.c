@@ -7,7 +7,7 @@
  *
  * Libraries such as libco, minicoro and Boost.Context offer this: create a fiber, resume it, yield.
  * All tracing is in these functions of the library, fiber_new() to fiber_free(); the fibers below
- *them do not know of it.  With --drop one consumer is never resumed again: a bug of a scheduler.
+ * them do not know of it.  With --drop one consumer is never resumed again: a bug of a scheduler.
  */
 #include <stdio.h>
 #include <stdlib.h>
