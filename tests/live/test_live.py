@@ -63,7 +63,7 @@ def a_run_is_seen_while_it_goes_on(dir):
     told = Told(dir, "--serve")
     server = Server(url_of(told))
     told.tell("begin first")
-    wait_until(lambda: answers_with(server, "first"), "the first coroutine on the page")
+    wait_shown(told, server, "first")
     stream = Stream(server, server.json("meta")["tick"])
     told.tell("begin second", "resume first")
     wait_until(lambda: names_on(server) == {"first": "running", "second": "suspended"}, "both as they are")
@@ -85,11 +85,23 @@ def a_run_is_seen_while_it_goes_on(dir):
     assert gone(server)
 
 
-def answers_with(server, name):
+def wait_shown(told, server, name):
+    """Until the page has the coroutine; if it never does, with what is known of the run and its server."""
+    last = []
+
+    def answers():
+        try:
+            last[:] = [names_on(server)]
+            return name in last[0]
+        except (OSError, AssertionError) as e:
+            last[:] = [repr(e)]
+            return False
     try:
-        return name in names_on(server)
-    except (OSError, AssertionError):
-        return False
+        wait_until(answers, f"the coroutine {name} on the page")
+    except AssertionError as e:
+        size = os.path.getsize(told.trace) if os.path.exists(told.trace) else None
+        raise AssertionError(f"{e}; the last answer was {last}, the run has {told.p.poll()} as status and {size} bytes of "
+                             f"trace, and said {told.said()!r}") from e
 
 
 @test
@@ -124,7 +136,7 @@ def a_trace_that_another_collector_writes_is_followed(dir):
     server = Server(said["url"])
     wait_until(lambda: names_on(server) == {"one": "suspended"}, "what was there before")
     told.tell("spin 200000", "begin two")
-    wait_until(lambda: answers_with(server, "two"), "what came later")
+    wait_shown(told, server, "two")
     told.quit()
     equal(told.p.wait(300), 0, "status of run")
     wait_until(lambda: server.json("meta")["ended"], "the end")
@@ -140,7 +152,7 @@ def a_killed_collector_is_the_end_of_its_trace(dir):
     told = Told(dir, "-q")
     told.tell("begin one")
     server = serve(told.trace)
-    wait_until(lambda: answers_with(server, "one"), "the coroutine")
+    wait_shown(told, server, "one")
     told.p.kill()
     told.p.wait()
     wait_until(lambda: server.json("meta")["ended"], "the end")
@@ -188,7 +200,7 @@ def who_is_asked_to_end_does_not_stay(dir):
     told = Told(dir, "--serve")
     server = Server(url_of(told))
     told.tell("begin one")
-    wait_until(lambda: answers_with(server, "one"), "the coroutine")
+    wait_shown(told, server, "one")
     told.p.send_signal(signal.SIGTERM)
     equal(told.p.wait(300), -signal.SIGTERM, f"status: {told.said()}")
     assert gone(server) and "the page stays" not in told.said(), told.said()
@@ -199,7 +211,7 @@ def the_page_goes_with_a_collector_that_is_killed(dir):
     told = Told(dir, "--serve")
     server = Server(url_of(told))
     told.tell("begin one")
-    wait_until(lambda: answers_with(server, "one"), "the coroutine")
+    wait_shown(told, server, "one")
     told.p.kill()
     told.p.wait()
     wait_until(lambda: gone(server), "the end of the server")
@@ -211,7 +223,7 @@ def a_server_that_dies_harms_neither_run_nor_trace(dir):
     told = Told(dir, "--serve")
     url = url_of(told)
     told.tell("begin one")
-    wait_until(lambda: answers_with(Server(url), "one"), "the coroutine")
+    wait_shown(told, Server(url), "one")
     with open(f"/proc/{told.p.pid}/task/{told.p.pid}/children", encoding="ascii") as f:
         children = [int(pid) for pid in f.read().split()]
     server = [pid for pid in children if os.getpgid(pid) == pid]
