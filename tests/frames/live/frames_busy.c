@@ -5,9 +5,10 @@
  *	busy_BUFFER THREADS INTERVAL_NS [FRAMES]
  *
  * Each thread saves frames, one every INTERVAL_NS (0: as fast as it can), FRAMES of them (0: until
- * SIGTERM).  All members of a frame hold the same number.  At the end it prints as one
- * JSON object: how many saves each thread made, the longest time that one took, whether
- * standard input is still open.  SIGUSR1 makes all threads pause, SIGUSR2 continue.
+ * SIGTERM; then it says "ready" when each thread has saved one).  All members of a frame hold the
+ *same number.  At the end it prints as one JSON object: how many saves each thread made, the
+ *longest time that one took, whether standard input is still open.  SIGUSR1 makes all threads
+ *pause, SIGUSR2 continue.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@
 
 #define THREADS_MAX 64
 
-static atomic_int stop, halted;
+static atomic_int stop, halted, begun;
 static uint64_t interval, limit;
 static struct {
 	uint64_t saves, slowest;
@@ -82,6 +83,7 @@ static void *work(void *arg)
 		else
 			save_work(thread, n);
 		after = now();
+		begun += n == 1;
 		if (after - before > threads[thread].slowest)
 			threads[thread].slowest = after - before;
 		while (!stop && (halted || (interval && after - before < interval))) {
@@ -105,6 +107,12 @@ static void on_signal(int sig)
 		halted = sig == SIGUSR1;
 }
 
+static void say_ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned nr = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1, i;
@@ -116,10 +124,14 @@ int main(int argc, char **argv)
 	signal(SIGTERM, on_signal);
 	signal(SIGUSR1, on_signal);
 	signal(SIGUSR2, on_signal);
-	puts("ready");
-	fflush(stdout);
+	if (limit)
+		say_ready();
 	for (i = 0; i < nr && i < THREADS_MAX; i++)
 		pthread_create(&ids[i], NULL, work, (void *)(uintptr_t)i);
+	while (!limit && !stop && begun < (int)i)
+		usleep(1000);
+	if (!limit)
+		say_ready();
 	for (i = 0; i < nr && i < THREADS_MAX; i++) {
 		pthread_join(ids[i], NULL);
 		saves += threads[i].saves;

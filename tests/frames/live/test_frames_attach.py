@@ -246,10 +246,13 @@ def a_member_of_every_type_arrives_in_every_format(dir):
 @test
 def times_of_the_cycle_counter_become_nanoseconds(dir):
     p = start("live_ticks", 2, 100000)
-    before = time.monotonic_ns()
-    a = attach(dir, p, "--duration", 0.5)
-    after = time.monotonic_ns()
-    frames = [f for f in decode(a.file)[0] if f["frame"] == "work"]
+    for duration in (0.5, 2, 8):  # a busy machine may leave the program standing for a while
+        before = time.monotonic_ns()
+        a = attach(dir, p, "--duration", duration, file=f"{duration}.ppt")
+        after = time.monotonic_ns()
+        frames = [f for f in decode(a.file)[0] if f["frame"] == "work"]
+        if len(frames) > 100:
+            break
     assert len(frames) > 100, len(frames)
     slack = 5_000_000  # the rate was measured over half a second
     for f in frames:
