@@ -92,13 +92,17 @@ static const char *plain_put_number(struct plain_text *t, const char *text)
 	return end;
 }
 
-/* The folders of sources. */
+/* The folders of sources, and of programs, which are named by the command that made them. */
 static const char *plain_skip_folder(const char *text)
 {
-	static const char tree[] = SOURCES "/", crates[] = "/registry/src/";
+	static const char tree[] = SOURCES "/", crates[] = "/registry/src/", built[] = "/programs/";
 	size_t len = strcspn(text, " \"\n");
 	const char *crate = memmem(text, len, crates, sizeof(crates) - 1), *slash;
+	const char *program = memmem(text, len, built, sizeof(built) - 1);
 
+	slash = program ? strchr(program + sizeof(built) - 1, '/') : NULL;
+	if (slash)
+		return slash + 1;
 	if (!strncmp(text, tree, sizeof(tree) - 1))
 		return text + sizeof(tree) - 1;
 	slash = crate ? strchr(crate + sizeof(crates) - 1, '/') : NULL;
