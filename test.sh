@@ -3,7 +3,7 @@
 #
 #   ./test.sh           style, proofs, fuzzers, the plain build, ASan+UBSan, TSan, what differs on
 #                       aarch64 under qemu (about 35 minutes on two processors, a fifth of them builds)
-#   ./test.sh --quick   the fast tests of the plain build, for the inner loop (2 minutes after
+#   ./test.sh --quick   the fast tests of the plain build, for the inner loop (a minute after
 #                       the build, which takes about 4 from nothing on two processors)
 #   ./test.sh --full    ./test.sh plus the tests with the label "full"; COROTRACER_FULL=1 in the
 #                       environment makes the other tests longer (hours; needs root for chroots)
