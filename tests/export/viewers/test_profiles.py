@@ -127,6 +127,8 @@ def speedscope_reads_all_of_them(dir):
 
 @test
 def pprof_of_go_reads_it(dir):
+    if os.environ.get("COROTRACER_FULL") != "1":
+        raise Skip("new versions of go build pprof first: only with COROTRACER_FULL=1")
     if not shutil.which("go"):
         raise Skip("no go here (package golang-go)")
     trace = trace_of(dir, CHANNELS, "--seconds", "1")
