@@ -218,7 +218,7 @@ static void a_socket_that_was_left_is_replaced(void)
 	FILE *f;
 
 	start_control();
-	/* Somebody listens there. */
+	/* A socket that is listened on. */
 	CHECK_EQ(control_open(&second, region, take, dir, &err), -EADDRINUSE);
 	free(c.path);
 	c.path = NULL; /* as after a kill */
