@@ -9,10 +9,12 @@
  */
 #include "inspect/inspection.h" /* before <sys/wait.h>, which has a WAIT_ANY of its own */
 
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,18 +37,60 @@ static size_t nr_facts;
 
 /* ---- the program ----------------------------------------------------------------- */
 
-static bool threads_sleep(pid_t pid)
+/* Whether a thread sleeps; adds the time that it ran to @ran_ns. */
+static bool thread_sleeps(pid_t pid, const char *tid, uint64_t *ran_ns)
 {
-	char path[64], line[512], *state;
+	char path[300], line[512] = "", *state;
+	unsigned long long ran = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat", (int)pid, tid);
 	f = fopen(path, "re");
-	CHECK(f != NULL);
+	if (f && fscanf(f, "%llu", &ran) == 1)
+		*ran_ns += ran;
+	if (f)
+		fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return true; /* it has ended */
 	CHECK(fgets(line, sizeof(line), f) != NULL);
 	fclose(f);
 	state = strrchr(line, ')');
 	return state && state[2] == 'S';
+}
+
+/* Whether all threads sleep, and how long they ran until now. */
+static bool threads_sleep(pid_t pid, uint64_t *ran_ns)
+{
+	char path[64];
+	struct dirent *entry;
+	bool sleep = true;
+	DIR *dir;
+
+	*ran_ns = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	CHECK(dir != NULL);
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] != '.')
+			sleep = thread_sleeps(pid, entry->d_name, ran_ns) && sleep;
+	}
+	closedir(dir);
+	return sleep;
+}
+
+/* Until all threads sleep and none has run for a while: the machine may be busy. */
+static void wait_asleep(pid_t pid)
+{
+	uint64_t before = 0, ran;
+	int quiet = 0;
+
+	while (quiet < 10) {
+		quiet = threads_sleep(pid, &ran) && ran == before ? quiet + 1 : 0;
+		before = ran;
+		usleep(10000);
+	}
 }
 
 static void bed_start(void)
@@ -62,6 +106,7 @@ static void bed_start(void)
 		close(out[0]);
 		close(out[1]);
 		unsetenv("LD_PRELOAD"); /* a leak checker of the test is not for its program */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test ends it */
 		execl(bed_path, bed_path, NULL);
 		_exit(127);
 	}
@@ -74,9 +119,7 @@ static void bed_start(void)
 			facts[nr_facts++].value = value;
 	}
 	CHECK_STR(line, "ready\n");
-	while (!threads_sleep(bed))
-		usleep(1000);
-	usleep(100000); /* a thread that ran just now may run again */
+	wait_asleep(bed);
 }
 
 static void bed_end(void)
@@ -528,6 +571,7 @@ static void a_saved_program_is_described_alike(void)
 	CHECK(fd >= 0);
 	close(fd);
 	unlink(path);
+	wait_asleep(bed); /* its threads may have been stopped for their variables */
 	CHECK_EQ(image_open_process(&image, bed, &err), 0);
 	CHECK_EQ(inspection_save(&image, path, &err), 0);
 	image_close(&image);
