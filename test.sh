@@ -75,12 +75,54 @@ status=0
 lean=(-DCOROTRACER_LEAN=ON) # builds only the programs of the tests that run
 [ $full = no ] || lean=(-DCOROTRACER_LEAN=OFF)
 
-# suite PRESET CTEST ARGUMENT...: build it, and run its tests.
+# suite PRESET CTEST ARGUMENT...: build it, and run its tests; meanwhile build the presets of later.
+later=()
 suite() {
 	say "== $1: building"
-	build "$1" "${lean[@]}"
+	if [ -f "$ahead/$1" ]; then
+		built_ahead "$1"
+	else
+		build "$1" "${lean[@]}"
+	fi
+	[ ${#later[@]} = 0 ] || build_ahead "${later[@]}"
+	later=()
 	again "$@"
 }
+
+# build_ahead PRESET...: build these in the background, in the time that tests leave: many of them wait.
+ahead=$(mktemp -d)
+builder=
+build_ahead() {
+	local preset
+	for preset; do
+		: >"$ahead/$preset"
+	done
+	setsid nice -n 19 scripts/build-ahead "$ahead" "$@" -- "${lean[@]}" &
+	builder=$!
+}
+
+# built_ahead PRESET: wait for it; the tests have ended, so it has the processors for itself.
+built_ahead() {
+	while [ ! -f "$ahead/$1.result" ]; do
+		kill -0 "$builder" 2>/dev/null || [ -f "$ahead/$1.result" ] || die "the $1 build was ended"
+		sleep 1
+	done
+	[ "$(cat "$ahead/$1.result")" = built ] || {
+		cat "$ahead/$1.log" >&2
+		exit 1
+	}
+	rm "$ahead/$1"
+}
+
+# The builder ends with this script.
+# shellcheck disable=SC2317 # the trap calls it
+end() {
+	[ -z "$builder" ] || kill -- "-$builder" 2>/dev/null || true
+	rm -rf "$ahead"
+}
+trap end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # again PRESET CTEST ARGUMENT...: run tests of a build, keep the log for the tally.
 again() {
@@ -155,6 +197,8 @@ elif [ $full = yes ]; then
 	say "== dev: each test 20 times beside two busy processes"
 	scripts/repeat-tests || status=1
 else
+	later=(asan tsan)
+	! has_libfuzzer || later+=(fuzz)
 	suite dev -LE '^full$'
 	# libFuzzer has the same harnesses with the same sanitizers, and starts from their inputs.
 	suite asan -LE '^(once|full)$' -E '^fuzz/'
