@@ -276,7 +276,8 @@ void print_tokio_wait(struct inspection *in, struct printer *p, const struct ins
 	print_object(p, "waits_for");
 	print_string(p, "kind", kind ? kind : "awaiter");
 	print_string(p, "type", wait->kind ? wait->type : place.awaits);
-	print_text(p, kind ? "   waits for: %s" : "", kind);
+	if (kind)
+		print_text(p, "   waits for: %s", kind);
 	print_tokio_deadline(in, p, g);
 	print_tokio_descriptors(in, p, g);
 	if (wait->object && g->count == 1) {

@@ -97,7 +97,7 @@ void top_color(const struct top *t, enum top_color color, bool on)
 	attr_t attr = color == TOP_BAD || color == TOP_HEAD ? A_BOLD : A_NORMAL;
 
 	if (t->has_colors && color != TOP_PLAIN)
-		attr |= (attr_t)ncursesw.COLOR_PAIR(color);
+		attr |= (attr_t)ncursesw.COLOR_PAIR((int)color);
 	if (on)
 		ncursesw.attron((int)attr);
 	else
