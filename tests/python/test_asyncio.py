@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from harness import *  # noqa: E402,F403
 from ports import free_port  # noqa: E402
-from venvs import python_with  # noqa: E402
+from venvs import pip_install, python_with  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..")
@@ -26,7 +26,7 @@ def traced_python(dir):
         for name in ("include", "sdk/c", "sdk/python"):
             shutil.copytree(os.path.join(SOURCE, name), os.path.join(tree, name))
         shutil.copy(os.path.join(SOURCE, "CMakeLists.txt"), tree)
-        p = popen(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
+        p = popen(*pip_install(python), "--no-deps", "--no-build-isolation",
                   "--force-reinstall", os.path.join(tree, "sdk/python"))
         out, err = p.communicate(timeout=300)
         equal(p.returncode, 0, f"exit of pip: {out}{err}")
@@ -142,7 +142,7 @@ def a_source_distribution_builds_without_the_checkout(dir):
     out, err = p.communicate(timeout=300)
     equal(p.returncode, 0, f"exit of sdist: {out}{err}")
     archive = os.path.join(dir, "dist", os.listdir(os.path.join(dir, "dist"))[0])
-    p = popen(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
+    p = popen(*pip_install(python), "--no-deps", "--no-build-isolation",
               "--target", os.path.join(dir, "target"), archive)
     out, err = p.communicate(timeout=300)
     equal(p.returncode, 0, f"exit of pip: {out}{err}")

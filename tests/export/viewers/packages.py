@@ -50,7 +50,7 @@ def install_schema(path):
     pip = run(sys.executable, "-m", "pip", "--version")
     if pip.returncode:
         raise Skip("no pip here (package python3-pip)")
-    p = run(sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", path, SCHEMA)
+    p = run(sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile", "--target", path, SCHEMA)
     if p.returncode:
         raise Skip(f"cannot install {SCHEMA}: {p.stderr.strip()[-200:]}")
 
