@@ -13,6 +13,7 @@
 
 #include <corotracer/version.h>
 
+#include "analyze/suppress.h"
 #include "base/progress.h"
 #include "end_signal.h"
 #include "run_summary.h"
@@ -112,12 +113,34 @@ static int session_store_findings(const struct session *s)
 	return findings_job_of_run(session_name(s), s->config.output, shipping->options.url);
 }
 
+/* A file that cannot be read is not found out after hours of tracing. */
+static bool session_can_suppress(const struct session *s)
+{
+	struct suppressions rules = { 0 };
+	struct err err = { 0 };
+	int rc;
+
+	if (!s->suppressions)
+		return true;
+	if (!s->check) {
+		message_print(session_name(s), "--suppressions needs --check");
+		return false;
+	}
+	rc = suppressions_read(&rules, s->suppressions, &err);
+	suppressions_release(&rules);
+	if (rc < 0)
+		message_error(session_name(s), &err);
+	return rc >= 0;
+}
+
 static bool session_can_check(const struct session *s)
 {
 	struct report_job job = session_check_job(s);
 
 	if (s->check &&
 	    (!report_job_fail_on(&job, session_check_list(s)) || !report_job_check_gate(&job)))
+		return false;
+	if (!session_can_suppress(s))
 		return false;
 	if (!s->check || strcmp(s->config.output, "-") != 0)
 		return true;

@@ -21,7 +21,7 @@ def of_run():
                  "--buffer 0", "--buffer 1", "--buffer 1X", "--buffer 99999999T", "--flight-recorder 1", "--flight-recorder x", "--on-full", "--on-full wait",
                  "--on-full block=", "--on-full block=x", "--on-full drop=1", "--format", "--format xml", "--serve=0", "--serve=65536", "--serve=x", "--sample 0",
                  "--spool-size 1", "--metrics x", "--metrics :70000", "--metrics-sites 0", "-p 0", "-p x", "-p 1073741825", "--counter x",
-                 "--frames --flight-recorder 1M", "--suppressions /nonexistent/file --check", "--ship http://host", "--ship nats:", "--ship file:",
+                 "--frames --flight-recorder 1M", "--suppressions /nonexistent/file --check", "--suppressions /nonexistent/file", "--ship http://host", "--ship nats:", "--ship file:",
                  f"--service {LONG} --ship file:x", f"--host {LONG} --ship file:x", f"--region {LONG} --ship file:x", f"--version-label {LONG} --ship file:x",
                  ending=GONE),
         *options(run, "-n 1", "--buffer 1M", "--flight-recorder 1M", "--on-full drop", "--on-full block", "--on-full block=1", "--format ct",
