@@ -110,6 +110,28 @@ static int region_list_look_into(struct found *found, const char *place, const c
 	return rc;
 }
 
+/* A region that was named with --shm, in one of the places of the others. */
+static int region_list_look_at(struct found *found, const char *place, const char *name)
+{
+	struct stat st;
+	char *path;
+	int fd = -1, rc = 0;
+
+	if (asprintf(&path, "%s/%s", place, name) < 0)
+		return -ENOMEM;
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid()) {
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+		rc = fd < 0 ? region_list_shortage() : 0;
+	}
+	/* A file that cannot be read is none: the place has files of other programs too. */
+	if (fd >= 0 && is_region(fd, &st) > 0)
+		rc = region_list_add(found, path, fd, &st);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return rc;
+}
+
 static int look_in(struct found *found, const char *place)
 {
 	DIR *d = opendir(place);
@@ -119,6 +141,8 @@ static int look_in(struct found *found, const char *place)
 	while (d && rc == 0 && (e = readdir(d))) {
 		if (!strncmp(e->d_name, REGION_DIR_PREFIX, strlen(REGION_DIR_PREFIX)))
 			rc = region_list_look_into(found, place, e->d_name);
+		else
+			rc = region_list_look_at(found, place, e->d_name);
 	}
 	if (d)
 		closedir(d);

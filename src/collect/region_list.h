@@ -28,7 +28,10 @@ struct found {
 	size_t nr;
 };
 
-/* All regions in the directories where region.c creates them, oldest first. */
+/*
+ * All regions in the directories where region.c creates them, oldest first: in directories of
+ * their own, or files that were named with --shm.
+ */
 int find_regions(struct found *found, struct err *err);
 void found_release(struct found *found);
 

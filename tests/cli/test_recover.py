@@ -8,6 +8,7 @@ and both together are compared with what was written, event by event.
 import random
 import re
 import shutil
+import tempfile
 
 from harness import *
 
@@ -202,6 +203,26 @@ def a_collector_killed_while_it_removes_its_files_leaves_no_region_without_a_jou
             check(dir, f"{dir}/t{at}.jsonl", region, 1, 2, 100)
         shutil.rmtree(place, ignore_errors=True)  # what remains of it is no region
     assert killed > 2, f"the collector was killed {killed} times only"
+
+
+@test
+def a_region_that_was_named_is_listed(dir):
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="named-corotracer-") as apart:
+        place, env = os.path.join(apart, "mine"), dict(os.environ, TMPDIR=apart)
+        p = popen(TOOL, "run", "-q", "--shm", place, "-o", dir + "/t.jsonl", "--", TARGET, "events", 2, 1000, 2000, env=env)
+        wait_until(lambda: os.path.exists(dir + "/t.jsonl") and os.path.getsize(dir + "/t.jsonl"), "events")
+
+        def listed():
+            return [(r["live"], r["collector_pid"]) for r in json.loads(tool("recover", "--json", env=env)[1]) if r["region"] == place]
+        equal(listed(), [(True, p.pid)], "listed while it is used")
+        p.kill()
+        p.communicate()
+        equal(listed(), [(False, p.pid)], "listed after a kill")
+        with open(os.path.join(apart, "other"), "wb") as f:
+            f.write(b"no region")
+        equal(tool("recover", "--remove", place)[0], 0, "status of --remove")
+        equal(listed(), [], "listed after --remove")
+        equal(os.listdir(apart), ["other"], "left")
 
 
 if __name__ == "__main__":
