@@ -31,13 +31,22 @@ static void target_tell(char what, const void *text, size_t size)
 		(void)!io_write(told_fd, text, size);
 }
 
-static int tell_region(const char *shm, const char *sock, uint32_t nr_stations, struct err *err)
+/* The collector's callbacks have no context argument; it keeps the path as long as it runs. */
+static const char *target_region;
+
+static int keep_region(const char *shm, const char *sock, uint32_t nr_stations, struct err *err)
 {
 	(void)sock;
 	(void)nr_stations;
 	(void)err;
-	target_tell('R', shm, strlen(shm) + 1);
+	target_region = shm;
 	return 0;
+}
+
+/* Once the program runs: of one that cannot be started there is nothing to show. */
+static void tell_region(void)
+{
+	target_tell('R', target_region, strlen(target_region) + 1);
 }
 
 static int open_log(const char *log, struct err *err)
@@ -71,7 +80,8 @@ static void target_collect(char *const *argv, const char *trace, const char *log
 	s.config.argv = argv;
 	s.config.output = trace ? trace : "/dev/null";
 	s.config.tool = "corotracer top";
-	s.config.ready = tell_region;
+	s.config.ready = keep_region;
+	s.config.started = tell_region;
 	setpgid(0, 0);
 	/* If the view dies, the collector and the program must not stay. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);

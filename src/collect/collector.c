@@ -431,6 +431,8 @@ static int collector_launch(struct collector *c, struct err *err)
 	else
 		rc = launch_start_held(&c->launch, c->config->argv, env, &c->signals, moved, err);
 	door_launched(&c->endpoint.door);
+	if (!rc && c->config->started)
+		c->config->started();
 	return rc;
 }
 

@@ -46,6 +46,8 @@ struct collector_config {
 	 * with a message ends the run.
 	 */
 	int (*ready)(const char *shm, const char *sock, uint32_t nr_stations, struct err *err);
+	/* The program was started. */
+	void (*started)(void);
 	/* The trace uses standard output; the program's output goes to standard error. */
 	void (*stdout_moved)(void);
 	/* The running program has attached, or (@is_idle) has had no event yet. */

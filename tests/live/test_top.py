@@ -155,6 +155,10 @@ def what_cannot_be_shown_is_told(dir):
         status, out, err = tool("top", *args)
         equal((status, out), (2, ""), f"status of {args}")
         contains(err, words_)
+    for _ in range(5):
+        status, out, err = tool("top", "--once", "--", "/nonexistent/program")
+        equal((status, out), (1, ""), "status of a program that cannot be started")
+        contains(err, "cannot run '/nonexistent/program'")
     region = region_of(p)
     p.kill()
     p.wait()
