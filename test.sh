@@ -52,7 +52,7 @@ if [ $quick = no ]; then
 fi
 need "${packages[@]}"
 need_npm
-[ $quick = yes ] || need_if_known firefox-esr # Ubuntu has none: the test is then skipped
+[ $quick = yes ] || need_if_known firefox-esr chromium-headless-shell # Ubuntu has neither: Firefox's test is then skipped
 if [ $quick = no ]; then
 	# Coroutines want clang 16 or newer; which there are is the distribution's affair.
 	for version in 16 19; do

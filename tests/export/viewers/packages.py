@@ -104,7 +104,7 @@ def install_trace_viewer(path):
 
 def trace_viewer(path):
     """What the importer of chrome://tracing reads from a file; see trace_viewer.mjs."""
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium or not shutil.which("node") or not shutil.which("npm"):
         raise Skip("no browser or no node here (packages chromium, nodejs, npm)")
     if not os.path.isdir(HERE + "/../../../web/node_modules/playwright-core"):
