@@ -153,10 +153,10 @@ def variants():
     links = ([], ["-no-pie"], ["-static"])
     if FULL:
         return [(c, m + l, True) for c, m, l in itertools.product(COMPILERS, modes, links)]
-    chosen = [("g++", ["-O2", "-g"], True), ("g++", ["-O0", "-g", "-no-pie"], False)]
+    chosen = [("g++", ["-O2", "-g"], True)]
     clangs = [c for c in COMPILERS if c.startswith("clang")]
     if clangs:
-        chosen.append((clangs[-1], ["-O0", "-g"], False))
+        chosen.append((clangs[-1], ["-O0", "-g", "-no-pie"], False))
         chosen.append((clangs[-2] if len(clangs) > 1 else clangs[-1], ["-O2", "-g", "-static"], True))
     return [v for v in chosen if v[0] in COMPILERS]
 
