@@ -262,7 +262,8 @@ void lane_record_bury(struct lane_record *l, uint32_t pid)
 
 /*
  * Drain the lanes; limit the rounds, because a process that outlives the run may continue to
- * write.
+ * write.  When only events are left that are later than the clock, they are taken as well: the
+ * times of a thread run ahead of a slow counter while it writes several events per tick.
  */
 void lane_record_finish(struct lane_record *l, lane_record_goes_on *goes_on, void *ctx)
 {
@@ -277,6 +278,7 @@ void lane_record_finish(struct lane_record *l, lane_record_goes_on *goes_on, voi
 			all = look.events + look.left;
 			most += 2 * look.left / DRAIN_LAST;
 		}
+		l->drain.ahead = !look.events && !l->drain.detached;
 		if (!l->discards && !goes_on(ctx, done, all > done ? all : done))
 			l->discards = true;
 	} while ((look.events || look.left) && ++rounds < most);

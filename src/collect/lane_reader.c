@@ -335,7 +335,7 @@ bool lane_next(struct drain *d, uint32_t i)
 	while (c->read < c->head && (c->at < CTP_CHUNK_RECORDS || turn_over(d, i))) {
 		if (!look_at_record(d, c))
 			continue;
-		if (c->rec.ticks > lane_limit_of(d, c))
+		if (c->rec.ticks > lane_limit_of(d, c) && !d->ahead)
 			return false;
 		c->next = lane_time(d, c, c->rec.ticks);
 		/*
@@ -655,10 +655,9 @@ bool lane_look(struct drain *d, uint32_t i)
 static uint64_t gap_end(const struct drain *d, const struct drain_lane *c)
 {
 	uint64_t least = c->gap_from > c->last ? c->gap_from : c->last;
+	uint64_t end = d->end_ns && d->end_ns < d->limit_ns ? d->end_ns : d->limit_ns;
 
-	if (!d->end_ns || d->limit_ns <= d->end_ns)
-		return d->limit_ns;
-	return d->end_ns > least ? d->end_ns : least;
+	return end > least ? end : least;
 }
 
 void lane_tell_last_gap(struct drain *d, uint32_t i)

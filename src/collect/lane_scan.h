@@ -134,6 +134,7 @@ struct drain {
 	uint64_t stretch_ticks;   /* and its length */
 	uint64_t end_ns;          /* end of the run, or 0 while unknown: no gap extends beyond */
 	bool last;                /* all writers have ended: events do not wait for a next poll */
+	bool ahead;               /* then also events of threads that outran a slow counter */
 	bool in_parts;            /* then at most DRAIN_LAST at a time; otherwise all of them */
 	bool detached;            /* writers go on: what they write later is not part of the run */
 	struct trace_event event; /* the event being delivered */

@@ -364,7 +364,7 @@ static int drain_lanes(struct region_reading *in, struct err *err)
 		return err->code;
 	/* Accept events of any age. */
 	in->drain.start_ns = in->drain.first_ns = in->drain.first_ticks = 0;
-	in->drain.last = true;
+	in->drain.last = in->drain.ahead = true;
 	drain_look(&in->drain, &look);
 	drain_finish(&in->drain);
 	r->lanes = in->drain.totals;
