@@ -179,6 +179,12 @@ static inline uint64_t ctp_lane_ticks(const struct ctp_thread *t)
 	return t->counts_ns ? ctp_clock_ns() : ctp_ticks();
 }
 
+/* The time of a record that is written now, of a thread with a lane.  Not for transitions. */
+static inline uint64_t ctp_lane_stamp(const struct ctp_thread *t)
+{
+	return ctp_lane_tick(&t->lane->last_ticks, ctp_lane_ticks(t));
+}
+
 /* ---- a lane's life ------------------------------------------------------------ */
 
 CTP_SLOW void ctp_lane_forget(struct ctp_thread *t)
@@ -235,7 +241,7 @@ CTP_SLOW int ctp_lane_take_over(struct ctp_thread *t, struct ctp_session *s)
 		t->head_bias -= spare->at * sizeof(struct ctp_record);
 		/* (ctp-P) pairs with the acquire in ctp_lane_keep() that fills it next. */
 		ctp_store_release(&spare->state, CTP_SPARE_EMPTY);
-		ctp_record_put(t->at, ctp_lane_ticks(t), 0, t->tid, 0, CTP_REC_THREAD);
+		ctp_record_put(t->at, ctp_lane_stamp(t), 0, t->tid, 0, CTP_REC_THREAD);
 		ctp_lane_publish(t, s, 1);
 		return 1;
 	}
@@ -263,6 +269,7 @@ CTP_SLOW int ctp_lane_open(struct ctp_thread *t, struct ctp_session *s)
 	ctp_store_relaxed(&lane->dropped_marks, UINT64_C(0));
 	ctp_store_relaxed(&lane->blocked_ns, UINT64_C(0));
 	ctp_store_relaxed(&lane->blocked, 0u);
+	ctp_store_relaxed(&lane->last_ticks, UINT64_C(0));
 	ctp_store_relaxed(&lane->returned, 0u);
 	ctp_store_relaxed(&lane->tail, UINT64_C(0));
 	ctp_store_relaxed(&lane->oldest, (uint64_t)first);
@@ -445,7 +452,7 @@ CTP_SLOW void ctp_lane_count(struct ctp_thread *t, struct ctp_session *s, uint32
 		return;
 	}
 	if (!t->gap_ticks) {
-		t->gap_ticks = ctp_lane_ticks(t);
+		t->gap_ticks = ctp_lane_stamp(t);
 		ctp_store_relaxed(&lane->dropped_at, t->gap_ticks);
 	}
 	t->gap_transitions += transitions;
@@ -460,11 +467,12 @@ CTP_SLOW void ctp_lane_drop(struct ctp_thread *t, struct ctp_session *s, struct 
 			    uint64_t addr, uint32_t what)
 {
 	struct ctp_record nowhere;
+	uint64_t no_floor = 0; /* it is not in the lane, and the thread may have none */
 
 	if ((what & 0xff) == CTP_REC_RESUME)
-		ctp_life_resume(l, &nowhere, 0, ctp_lane_ticks(t));
+		ctp_life_resume(l, &no_floor, &nowhere, 0, ctp_lane_ticks(t));
 	else
-		ctp_life_suspend(l, &nowhere, 0, ctp_lane_ticks(t), addr, what);
+		ctp_life_suspend(l, &no_floor, &nowhere, 0, ctp_lane_ticks(t), addr, what);
 	ctp_store_relaxed(&l->dropped, ctp_load_relaxed(&l->dropped) + 1);
 	ctp_lane_count(t, s, 1, 0);
 }
@@ -487,10 +495,10 @@ CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ct
 		return;
 	}
 	if ((what & 0xff) == CTP_REC_RESUME) {
-		ctp_life_resume(l, r, id, ctp_lane_ticks(t));
+		ctp_life_resume(l, &t->lane->last_ticks, r, id, ctp_lane_ticks(t));
 		r->value = addr; /* the ctp_life keeps the last suspend's address */
 	} else {
-		ctp_life_suspend(l, r, id, ctp_lane_ticks(t), addr, what);
+		ctp_life_suspend(l, &t->lane->last_ticks, r, id, ctp_lane_ticks(t), addr, what);
 	}
 	if (nr == 2) {
 		ctp_store_relaxed(&l->resource, resource);
@@ -534,12 +542,16 @@ CTP_SLOW void ctp_life_tell_birth(struct ctp_life *l, struct ctp_thread *t, stru
 	uint32_t told = len < CTP_EXT_NAME_SIZE ? (uint32_t)len : CTP_EXT_NAME_SIZE, at;
 	uint32_t nr = 1 + (told + CTP_TEXT_SIZE - 1) / CTP_TEXT_SIZE;
 	struct ctp_record *r = ctp_lane_room(t, s, nr);
+	uint64_t now;
 
 	if (!r) {
 		ctp_lane_count(t, s, 0, 1);
 		return;
 	}
-	ctp_record_put(r, l->birth_ticks, l->id, l->parent, told,
+	now = ctp_lane_tick(&t->lane->last_ticks, l->birth_ticks);
+	if (now != l->birth_ticks)
+		ctp_store_relaxed(&l->last_ticks, now); /* the next event is later than this one */
+	ctp_record_put(r, now, l->id, l->parent, told,
 		       CTP_WHAT(CTP_REC_BIRTH, l->birth | (len > told ? CTP_BIRTH_NAME_CUT : 0),
 				l->birth_site));
 	for (at = 0; at < told; at += CTP_TEXT_SIZE) {
@@ -615,7 +627,7 @@ CTP_SLOW int ctp_life_tell_end(struct ctp_life *l, struct ctp_thread *t, struct 
 
 	if (!r)
 		return 0;
-	now = ctp_life_tick(l, ctp_lane_ticks(t));
+	now = ctp_life_tick(l, &t->lane->last_ticks, ctp_lane_ticks(t));
 	ctp_record_put(r, now, l->id, l->events, (uint32_t)l->events,
 		       CTP_WHAT(kind | (dropped ? CTP_REC_HAS_MORE : 0), flags, 0));
 	if (dropped)
@@ -656,6 +668,7 @@ CTP_SLOW void ctp_life_end(struct ctp_life *l, struct ctp_thread *t, struct ctp_
 			   uint32_t flags)
 {
 	uint32_t kind = CTP_REC_END;
+	uint64_t no_floor = 0;
 
 	if (!ctp_thread_ready(t, s) || !ctp_load_relaxed(&l->id))
 		return;
@@ -667,7 +680,7 @@ CTP_SLOW void ctp_life_end(struct ctp_life *l, struct ctp_thread *t, struct ctp_
 	else
 		flags |= CTP_END_DESTROYED;
 	if (!ctp_life_tell_end(l, t, s, kind, flags)) {
-		ctp_life_tick(l, ctp_lane_ticks(t));
+		ctp_life_tick(l, &no_floor, ctp_lane_ticks(t));
 		ctp_lane_count(t, s, 0, 1);
 		ctp_store_relaxed(&l->state, CTP_LIFE_STATE(kind, flags, CTP_LIFE_UNREPORTED));
 		return;
@@ -693,7 +706,7 @@ CTP_SLOW void ctp_life_wake(struct ctp_life *target, struct ctp_thread *t, struc
 		ctp_lane_count(t, s, 0, 1);
 		return;
 	}
-	ctp_record_put(r, ctp_lane_ticks(t), id, waker, (uint32_t)ctp_load_relaxed(&target->events),
+	ctp_record_put(r, ctp_lane_stamp(t), id, waker, (uint32_t)ctp_load_relaxed(&target->events),
 		       CTP_WHAT(CTP_REC_WAKE | (resource ? CTP_REC_HAS_MORE : 0), reason, site));
 	if (resource)
 		ctp_record_put_more(r + 1, *resource, 0);
@@ -717,7 +730,7 @@ CTP_SLOW void ctp_resource(struct ctp_thread *t, struct ctp_session *s, uint32_t
 		ctp_lane_count(t, s, 0, 1);
 		return;
 	}
-	ctp_record_put(r, ctp_lane_ticks(t), id, resource, 0, CTP_WHAT(kind, 0, site));
+	ctp_record_put(r, ctp_lane_stamp(t), id, resource, 0, CTP_WHAT(kind, 0, site));
 	ctp_lane_publish_slow(t, s, 1);
 }
 

@@ -90,7 +90,7 @@ struct ctp_lane {
 	uint64_t blocked_ns;    /* [shared] total time that its thread waited for room */
 	uint32_t blocked;       /* [shared] number of these waits */
 	uint32_t taken;         /* [shared] chunks taken since the lane was opened */
-	uint64_t reserved0;
+	uint64_t last_ticks;    /* [shared] time of the last record; the next is not earlier */
 	/* The owner, and the fields that the collector writes. */
 	uint64_t tid; /* thread that opened the lane */
 	uint32_t pid;
@@ -300,7 +300,7 @@ CTP_FIELD(ctp_lane, dropped_marks, 0x20, 8);
 CTP_FIELD(ctp_lane, blocked_ns, 0x28, 8);
 CTP_FIELD(ctp_lane, blocked, 0x30, 4);
 CTP_FIELD(ctp_lane, taken, 0x34, 4);
-CTP_FIELD(ctp_lane, reserved0, 0x38, 8);
+CTP_FIELD(ctp_lane, last_ticks, 0x38, 8);
 CTP_FIELD(ctp_lane, tid, 0x40, 8);
 CTP_FIELD(ctp_lane, pid, 0x48, 4);
 CTP_FIELD(ctp_lane, first, 0x4C, 4);

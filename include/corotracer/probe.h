@@ -14,7 +14,7 @@
  * Two ways to write
  *   Under a collector that offers lanes, an event is a record in the thread's lane, and
  *   a cache line of the coroutine (its ctp_life) holds its last state.  The cost is a
- *   counter read, a dozen stores into cache lines that no other thread writes and four
+ *   counter read, a dozen stores into cache lines that no other thread writes and five
  *   predicted branches; no fence, no system call, and no event is lost while there is
  *   memory.  Under any other collector an event goes into a slot of the coroutine's
  *   station.  Rare cases are out of line, in attach.h and lane_slow.h.
@@ -28,7 +28,7 @@
  *   measurements agree on it: a measurement during which the machine was suspended does
  *   not agree.  A collector with CTP_EXT_CLOCK measures the rate and publishes it;
  *   otherwise the thread measures.  Timestamps of a coroutine strictly increase, also
- *   when it moves between threads.
+ *   when it moves between threads, and those of a lane do not decrease.
  *
  * Fork
  *   The session is in a page that the kernel wipes in a forked child.  There the
@@ -337,14 +337,32 @@ static inline void ctp_record_put_more(struct ctp_record *r, uint64_t resource, 
 	more->kind = CTP_REC_MORE;
 }
 
-/* The times of a coroutine increase, also across threads whose counters differ. */
-static inline uint64_t ctp_life_tick(struct ctp_life *l, uint64_t now)
+/*
+ * @now, or @floor if that is later: the time of the last record in the lane.  The times of a lane
+ * do not decrease, and the collector relies on it when it merges lanes.  The counter alone does not
+ * ensure it: while it stands still, the times of a coroutine increase and run ahead of it.
+ */
+static inline uint64_t ctp_lane_tick(uint64_t *floor, uint64_t now)
 {
-	uint64_t last = ctp_load_relaxed(&l->last_ticks);
+	uint64_t last = ctp_load_relaxed(floor);
 
+	if (ctp_unlikely(now < last))
+		now = last;
+	ctp_store_relaxed(floor, now);
+	return now;
+}
+
+/* As ctp_lane_tick(), and the times of a coroutine increase, also from one thread to another. */
+static inline uint64_t ctp_life_tick(struct ctp_life *l, uint64_t *floor, uint64_t now)
+{
+	uint64_t last = ctp_load_relaxed(&l->last_ticks), least = ctp_load_relaxed(floor);
+
+	if (ctp_unlikely(now < least))
+		now = least;
 	if (ctp_unlikely(now <= last))
 		now = last + 1;
 	ctp_store_relaxed(&l->last_ticks, now);
+	ctp_store_relaxed(floor, now);
 	return now;
 }
 
@@ -357,26 +375,29 @@ static inline uint32_t ctp_life_count(struct ctp_life *l)
 	return (uint32_t)k;
 }
 
-/* Write one transition of @l as a record at @r.  The caller publishes it. */
-static inline void ctp_life_suspend(struct ctp_life *l, struct ctp_record *r, uint64_t id,
-				    uint64_t now, uint64_t addr, uint32_t what)
+/*
+ * Write one transition of @l as a record at @r, in the lane whose last_ticks is @floor.  The caller
+ * publishes it.
+ */
+static inline void ctp_life_suspend(struct ctp_life *l, uint64_t *floor, struct ctp_record *r,
+				    uint64_t id, uint64_t now, uint64_t addr, uint32_t what)
 {
 	/* (ctp-M) pairs with the load-load fence in the collector's life_read(). */
 	ctp_fence_handover();
 	ctp_store_relaxed(&l->state, what & 0xffff);
 	ctp_store_relaxed(&l->addr, addr);
 	ctp_store_relaxed(&l->site, what >> 16);
-	now = ctp_life_tick(l, now);
+	now = ctp_life_tick(l, floor, now);
 	ctp_record_put(r, now, id, addr, ctp_life_count(l), what);
 }
 
-static inline void ctp_life_resume(struct ctp_life *l, struct ctp_record *r, uint64_t id,
-				   uint64_t now)
+static inline void ctp_life_resume(struct ctp_life *l, uint64_t *floor, struct ctp_record *r,
+				   uint64_t id, uint64_t now)
 {
 	/* (ctp-M) pairs with the load-load fence in the collector's life_read(). */
 	ctp_fence_handover();
 	ctp_store_relaxed(&l->state, CTP_REC_RESUME);
-	now = ctp_life_tick(l, now);
+	now = ctp_life_tick(l, floor, now);
 	ctp_record_put(r, now, id, 0, ctp_life_count(l), CTP_WHAT(CTP_REC_RESUME, 0, 0));
 }
 
@@ -402,7 +423,7 @@ static inline void ctp_suspend(struct ctp_probe *p, struct ctp_thread *t, struct
 		ctp_event_slow(p, t, s, addr, what, 0);
 		return;
 	}
-	ctp_life_suspend(l, t->at, id, ctp_ticks(), addr, what);
+	ctp_life_suspend(l, &t->lane->last_ticks, t->at, id, ctp_ticks(), addr, what);
 	ctp_lane_publish(t, s, 1);
 }
 
@@ -423,7 +444,7 @@ static inline void ctp_suspend_on(struct ctp_probe *p, struct ctp_thread *t, str
 		ctp_event_slow(p, t, s, addr, what, resource);
 		return;
 	}
-	ctp_life_suspend(l, t->at, id, ctp_ticks(), addr, what);
+	ctp_life_suspend(l, &t->lane->last_ticks, t->at, id, ctp_ticks(), addr, what);
 	ctp_store_relaxed(&l->resource, resource);
 	ctp_record_put_more(t->at + 1, resource, 0);
 	ctp_lane_publish(t, s, 2);
@@ -443,7 +464,7 @@ static inline void ctp_resume(struct ctp_probe *p, struct ctp_thread *t, struct 
 		ctp_event_slow(p, t, s, 0, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
 		return;
 	}
-	ctp_life_resume(l, t->at, id, ctp_ticks());
+	ctp_life_resume(l, &t->lane->last_ticks, t->at, id, ctp_ticks());
 	ctp_lane_publish(t, s, 1);
 }
 
@@ -466,8 +487,8 @@ static inline void ctp_switch(struct ctp_probe *from, struct ctp_probe *to, stru
 		return;
 	}
 	now = ctp_ticks();
-	ctp_life_suspend(a, t->at, a_id, now, addr, what);
-	ctp_life_resume(b, t->at + 1, b_id, now);
+	ctp_life_suspend(a, &t->lane->last_ticks, t->at, a_id, now, addr, what);
+	ctp_life_resume(b, &t->lane->last_ticks, t->at + 1, b_id, now);
 	ctp_lane_publish(t, s, 2);
 }
 

@@ -77,7 +77,7 @@ CTP_SLOW void ctp_context_write(struct ctp_thread *t, struct ctp_session *s, uin
 		ctp_lane_count(t, s, 0, 1);
 		return;
 	}
-	ctp_record_put(r, ctp_lane_ticks(t), id, context->span, context->flags,
+	ctp_record_put(r, ctp_lane_stamp(t), id, context->span, context->flags,
 		       CTP_WHAT(CTP_REC_CONTEXT | CTP_REC_HAS_MORE, 0, 0));
 	ctp_record_put_more(r + 1, context->trace_high, context->trace_low);
 	ctp_lane_publish_slow(t, s, 2);

@@ -704,6 +704,8 @@ void lane_release(struct drain *d, uint32_t i)
 	 * chunks of another lane.
 	 */
 	ctp_store_relaxed(&lane->state, CTP_LANE_FREE);
+	/* SDKs that do not know this field do not reset it. */
+	ctp_store_relaxed(&lane->last_ticks, UINT64_C(0));
 	for (; c->nr_held; c->nr_held--, c->oldest = d->after[c->oldest])
 		lane_reader_give_back(d, c, c->oldest);
 	lane_reader_give_back(d, c, c->chunk);

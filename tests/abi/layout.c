@@ -203,7 +203,7 @@ static void print_lane_records(void)
 	FIELD(ctp_lane, blocked_ns);
 	FIELD(ctp_lane, blocked);
 	FIELD(ctp_lane, taken);
-	FIELD(ctp_lane, reserved0);
+	FIELD(ctp_lane, last_ticks);
 	FIELD(ctp_lane, tid);
 	FIELD(ctp_lane, pid);
 	FIELD(ctp_lane, first);

@@ -481,6 +481,56 @@ void run_reasons()
 	expect(untraced.done(), "an annotation changed an untraced coroutine");
 }
 
+Eager runs_ahead()
+{
+	for (int i = 0; i < 4; i++)
+		co_await Park{}; // @hot
+}
+
+Eager awaits_behind(std::coroutine_handle<> hot)
+{
+	for (int i = 0; i < 4; i++) {
+		hot.resume();
+		parked.clear();                     // the other coroutine is resumed here only
+		co_await ReturnsBool{ i % 2 == 0 }; // @behind
+		co_await Park{};                    // @park
+	}
+}
+
+// The times of this thread's lane; its records are all in the first chunk.
+void expect_steady_lane()
+{
+	const ctp_lane *lane = corotracer::detail::self()->ctp.lane;
+	const auto *chunk = static_cast<const ctp_chunk *>(
+		ctp_unit(&corotracer::detail::session()->chunk_pool, lane->first - 1));
+	uint64_t nr = lane->head / sizeof(ctp_record), last = 0;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		const ctp_record &r = chunk->records[i];
+
+		if (r.kind == CTP_REC_MORE || r.kind == CTP_REC_TEXT)
+			continue;
+		expect(r.ticks >= last, "the times of a lane decrease");
+		last = r.ticks;
+	}
+}
+
+// The time of one coroutine is ahead of the counter, as after many events in one period of it, and
+// the run is over before the counter has caught up.
+void run_ahead()
+{
+	Eager hot = named("hot", runs_ahead);
+	ctp_life *life = hot.handle.promise().my_station.life;
+
+	parked.clear();
+	if (!life)
+		return; // not traced
+	life->last_ticks = ctp_ticks() + UINT64_C(4000000000);
+	named("behind", awaits_behind, hot.handle);
+	resume_all();
+	expect_steady_lane();
+}
+
 const Scenario scenarios[] = {
 	{ "void", run_void },
 	{ "ready", run_ready },
@@ -492,6 +542,7 @@ const Scenario scenarios[] = {
 	{ "exceptions", run_exceptions },
 #endif
 	{ "reasons", run_reasons },
+	{ "ahead", run_ahead },
 };
 
 } // namespace

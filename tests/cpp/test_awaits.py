@@ -20,6 +20,19 @@ def await_suspend_that_returns_nothing(dir):
 
 
 @test
+def behind_a_coroutine_that_is_ahead_of_the_counter_times_do_not_go_back(dir):
+    """The program looks at its lane.  The trace has all events, though the run ends before the counter has caught up."""
+    trace = os.path.join(dir, "ahead.jsonl")
+    status, out, err = tool("run", "--json", "-o", trace, "--", CPP_TARGET, "ahead")
+    equal(status, 0, f"status, of a program that said\n{out}{err}")
+    run = Run(status, out, err, trace)
+    for id in (1, 2):
+        active = [e["is_active"] for e in run.events if e["probe_id"] == id]
+        equal(active, [False, True] * (4 if id == 1 else 6), f"events of {id}")
+    equal(run.summary["garbage"], 0, "corrupt records")
+
+
+@test
 def what_is_ready_leaves_no_event(dir):
     tells(dir, "ready", ready="end")
 

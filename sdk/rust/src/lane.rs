@@ -19,7 +19,7 @@ use crate::thread::Thread;
 use crate::wire::*;
 use std::mem::size_of;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// An exhausted pool grows by this many bytes.
 const GROW_BYTES: u32 = 262_144;
@@ -76,6 +76,18 @@ impl Thread {
         }
     }
 
+    /// The time of a record that is written now, of a thread with a lane: `now`, or the time of the
+    /// last record if that is later.  The times of a lane do not decrease, and the collector relies on it when
+    /// it merges lanes.  The counter alone does not ensure it: while it stands still, the times of a
+    /// coroutine increase and run ahead of it.
+    #[inline(always)]
+    pub(crate) fn stamp(&self, now: u64) -> u64 {
+        let floor = &self.the_lane().last_ticks;
+        let now = not_before(now, floor);
+        floor.store(now, Ordering::Relaxed);
+        now
+    }
+
     /// Publish the `nr` records at `at` to the collector.
     #[inline(always)]
     pub(crate) fn publish(&self, s: &Session, nr: usize) {
@@ -108,6 +120,21 @@ impl Thread {
     fn head(&self) -> u64 {
         (self.at.get() as u64).wrapping_add(self.head_bias.get())
     }
+}
+
+/// The later one of `now` and `floor`, the time of a lane's last record.  A branch, and not a conditional move: then
+/// the next event does not wait for the store of this one.
+#[inline(always)]
+pub(crate) fn not_before(now: u64, floor: &AtomicU64) -> u64 {
+    #[cold]
+    fn rare() {}
+
+    let last = floor.load(Ordering::Relaxed);
+    if now < last {
+        rare();
+        return last;
+    }
+    now
 }
 
 /// Write one record; `what` packs its kind, reason and site.
@@ -329,7 +356,7 @@ fn take_over(t: &Thread, s: &Session) -> bool {
         // (ctp-P) pairs with the acquire in keep(), of the thread that fills the spare next.
         spare.state.store(SPARE_EMPTY, Ordering::Release);
         // SAFETY: keep() left room for a record.
-        unsafe { put(t.at.get(), t.ticks(), 0, t.tid.get(), 0, REC_THREAD) };
+        unsafe { put(t.at.get(), t.stamp(t.ticks()), 0, t.tid.get(), 0, REC_THREAD) };
         t.publish(s, 1);
         return true;
     }
@@ -352,9 +379,15 @@ fn open(t: &Thread, s: &Session) -> bool {
         pool.give(number - 1);
         return false;
     }
-    for counter in
-        [&lane.head, &lane.dropped, &lane.dropped_at, &lane.dropped_marks, &lane.blocked_ns, &lane.tail]
-    {
+    for counter in [
+        &lane.head,
+        &lane.dropped,
+        &lane.dropped_at,
+        &lane.dropped_marks,
+        &lane.blocked_ns,
+        &lane.last_ticks,
+        &lane.tail,
+    ] {
         counter.store(0, Ordering::Relaxed);
     }
     lane.blocked.store(0, Ordering::Relaxed);
@@ -531,7 +564,7 @@ pub(crate) fn count(t: &Thread, s: &Session, transitions: u64, marks: u64) {
     }
     let lane = t.the_lane();
     if t.gap_ticks.get() == 0 {
-        t.gap_ticks.set(t.ticks());
+        t.gap_ticks.set(t.stamp(t.ticks()));
         lane.dropped_at.store(t.gap_ticks.get(), Ordering::Relaxed);
     }
     t.gap_transitions.set(t.gap_transitions.get().wrapping_add(transitions));

@@ -4,14 +4,14 @@
 //! Its `Life` in shared memory holds its latest state; its events are records in the lanes of the
 //! threads that run it.
 
-use crate::lane::{self, put, put_more, put_text};
+use crate::lane::{self, not_before, put, put_more, put_text};
 use crate::order;
 use crate::session::Session;
 use crate::sys;
 use crate::thread::{Thread, STASH};
 use crate::wire::*;
 use std::mem::size_of;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
 
 /// Pack the kind, reason and site of a record into one word.
 #[inline(always)]
@@ -22,12 +22,17 @@ pub(crate) fn what(kind: u32, reason: u32, site: u32) -> u32 {
 // ---- transitions --------------------------------------------------------------------
 
 impl Life {
-    /// Timestamps of a coroutine increase strictly, even if its threads' counters differ.
+    /// As Thread::stamp(), of the lane whose last_ticks is `floor` (None: the event is lost); and the times of
+    /// a coroutine increase, also from one thread to another.
     #[inline(always)]
-    fn tick(&self, now: u64) -> u64 {
+    fn tick(&self, floor: Option<&AtomicU64>, now: u64) -> u64 {
         let last = self.last_ticks.load(Ordering::Relaxed);
+        let now = floor.map_or(now, |floor| not_before(now, floor));
         let now = if now <= last { last.wrapping_add(1) } else { now };
         self.last_ticks.store(now, Ordering::Relaxed);
+        if let Some(floor) = floor {
+            floor.store(now, Ordering::Relaxed);
+        }
         now
     }
 
@@ -41,17 +46,17 @@ impl Life {
 
     /// Update the state.  Returns the record's ticks, value and sequence number.
     #[inline(always)]
-    fn transit(&self, now: u64, addr: u64, what: u32) -> (u64, u64, u32) {
+    fn transit(&self, floor: Option<&AtomicU64>, now: u64, addr: u64, what: u32) -> (u64, u64, u32) {
         // (ctp-M) pairs with the load-load fence in the collector's life_read().
         order::fence_handover();
         if what & 0xff == REC_RESUME {
             self.state.store(REC_RESUME, Ordering::Relaxed);
-            return (self.tick(now), 0, self.count());
+            return (self.tick(floor, now), 0, self.count());
         }
         self.state.store(what & 0xffff, Ordering::Relaxed);
         self.addr.store(addr, Ordering::Relaxed);
         self.site.store(what >> 16, Ordering::Relaxed);
-        (self.tick(now), addr, self.count())
+        (self.tick(floor, now), addr, self.count())
     }
 
     pub(crate) fn kind(&self) -> u32 {
@@ -73,7 +78,7 @@ pub(crate) fn write(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, res
     if id == 0 {
         return false;
     }
-    let (ticks, value, seq) = l.transit(order::ticks(), addr, what);
+    let (ticks, value, seq) = l.transit(Some(&t.the_lane().last_ticks), order::ticks(), addr, what);
     if let Some(resource) = resource {
         l.resource.store(resource, Ordering::Relaxed);
     }
@@ -107,7 +112,8 @@ fn write_slow(l: &Life, t: &Thread, s: &Session, addr: u64, what: u32, resource:
     if id == 0 {
         return false;
     }
-    let (ticks, value, seq) = l.transit(t.ticks(), addr, what);
+    let floor = room.map(|_| &t.the_lane().last_ticks);
+    let (ticks, value, seq) = l.transit(floor, t.ticks(), addr, what);
     if let Some(resource) = resource {
         l.resource.store(resource, Ordering::Relaxed);
     }
@@ -177,11 +183,16 @@ fn tell_birth(l: &Life, t: &Thread, s: &Session, name: &[u8]) {
     };
     let cut = if name.len() > told.len() { BIRTH_NAME_CUT } else { 0 } | l.birth.load(Ordering::Relaxed);
     let birth = what(REC_BIRTH, cut, l.birth_site.load(Ordering::Relaxed));
+    let born = l.birth_ticks.load(Ordering::Relaxed);
+    let now = t.stamp(born);
+    if now != born {
+        l.last_ticks.store(now, Ordering::Relaxed); // the next event is later than this one
+    }
     // SAFETY: room for nr records.
     unsafe {
         put(
             at,
-            l.birth_ticks.load(Ordering::Relaxed),
+            now,
             l.id.load(Ordering::Relaxed),
             l.parent.load(Ordering::Relaxed),
             told.len() as u32,
@@ -259,7 +270,7 @@ fn tell_end(l: &Life, t: &Thread, s: &Session, kind: u32, flags: u32) -> bool {
     unsafe {
         put(
             at,
-            l.tick(t.ticks()),
+            l.tick(Some(&t.the_lane().last_ticks), t.ticks()),
             l.id.load(Ordering::Relaxed),
             events,
             events as u32,
@@ -315,7 +326,7 @@ pub(crate) fn end(l: &Life, t: &Thread, s: &Session, flags: u32) {
         REC_END
     };
     if !tell_end(l, t, s, kind, flags) {
-        l.tick(t.ticks());
+        l.tick(None, t.ticks());
         lane::count(t, s, 0, 1);
         l.state.store(life_state(kind, flags, LIFE_UNREPORTED), Ordering::Relaxed);
         return;
@@ -364,7 +375,7 @@ pub(crate) fn wake(
     let what = what(REC_WAKE, reason, site);
     if t.has_room(1) {
         // SAFETY: room for a record.
-        unsafe { put(t.at.get(), order::ticks(), id, waker, seen, what) };
+        unsafe { put(t.at.get(), t.stamp(order::ticks()), id, waker, seen, what) };
         t.publish(s, 1);
     } else {
         mark_slow(id, t, s, waker, seen, what);
@@ -395,7 +406,7 @@ fn mark_slow(id: u64, t: &Thread, s: &Session, value: u64, seen: u32, what: u32)
     match lane::room(t, s, 1) {
         // SAFETY: room for a record.
         Some(at) => unsafe {
-            put(at, t.ticks(), id, value, seen, what);
+            put(at, t.stamp(t.ticks()), id, value, seen, what);
             t.publish_slow(s, 1);
         },
         None => lane::count(t, s, 0, 1),

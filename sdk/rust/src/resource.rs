@@ -54,7 +54,7 @@ fn tell(kind: u32, resource: u64, place: Place) {
         match lane::room(t, s, 1) {
             // SAFETY: room for a record.
             Some(at) => unsafe {
-                lane::put(at, t.ticks(), t.current.get(), resource, 0, what(kind, 0, site));
+                lane::put(at, t.stamp(t.ticks()), t.current.get(), resource, 0, what(kind, 0, site));
                 t.publish_slow(s, 1);
             },
             None => lane::count(t, s, 0, 1),

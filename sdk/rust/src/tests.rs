@@ -244,6 +244,59 @@ fn a_lane_that_is_read_while_it_is_written() {
     assert!(reader.lane.returned.load(Ordering::Relaxed) >= 1, "no chunk went round: nothing was tested");
 }
 
+/// The times of a lane do not decrease, also behind a coroutine whose time is ahead of the counter (after many
+/// events in one of its periods), and in the lane's next thread.
+#[test]
+fn the_times_of_a_lane_do_not_decrease() {
+    const AHEAD: u64 = 1 << 40;
+    let s = session_with(4, 8);
+    // SAFETY: no other thread has this session.  A spare that is all zero is empty.
+    unsafe {
+        let info = &mut *s.info.get();
+        info.features |= EXT_CONTEXT;
+        info.spares = alloc_zeroed(Layout::new::<lane::Spare>()).cast();
+        info.nr_spares = 1;
+    }
+    let span = traceparent::parse(b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
+    as_thread(s, |t| {
+        let (hot, l) = (born(t, s, "hot"), born(t, s, ""));
+        let id = l.id.load(Ordering::Relaxed);
+        hot.last_ticks.store(order::ticks() + AHEAD, Ordering::Relaxed);
+        turns(hot, t, s, 0, 4);
+        turns(l, t, s, 0, 2);
+        turns(hot, t, s, 4, 2);
+        assert_eq!(life::wake(l, id, t, s, 0, 0, 0), Some(2));
+        turns(hot, t, s, 6, 2);
+        traceparent::write(t, s, id, span);
+        turns(hot, t, s, 8, 2);
+        let late = born(t, s, "late");
+        assert!(late.last_ticks.load(Ordering::Relaxed) > late.birth_ticks.load(Ordering::Relaxed));
+        turns(hot, t, s, 10, 2);
+        turns(l, t, s, 2, 1);
+        life::wakers_dropped(l, id, t, s, 0, false);
+        turns(hot, t, s, 12, 2);
+        life::end(l, t, s, 0);
+    });
+    as_thread(s, |t| {
+        let l = born(t, s, "another thread");
+        turns(l, t, s, 0, 1);
+    });
+    let (mut last, mut nr, mut threads) = (0, 0, 0);
+    let mut reader = LaneReader::open(s, 0);
+    reader.look(|r| {
+        let kind = u32::from(r.kind);
+        if kind == REC_MORE || kind == REC_TEXT {
+            return;
+        }
+        assert!(r.ticks >= last, "kind {kind} is {} ticks back", last - r.ticks);
+        last = r.ticks;
+        nr += 1;
+        threads += u32::from(kind == REC_THREAD);
+    });
+    assert_eq!((nr, threads), (27, 1), "records, and threads that continue");
+    assert_eq!(reader.lane.last_ticks.load(Ordering::Relaxed), last);
+}
+
 /// Without a reader a lane fills up; lost events are counted, for the lane and the coroutine.
 #[test]
 #[cfg_attr(miri, ignore)] // one thread, and thousands of events

@@ -93,7 +93,7 @@ pub(crate) fn write(t: &Thread, s: &Session, id: u64, span: Span) {
         // SAFETY: room for two records.
         Some(at) => unsafe {
             let what = what(REC_CONTEXT | REC_HAS_MORE, 0, 0);
-            lane::put(at, t.ticks(), id, span.span, span.flags, what);
+            lane::put(at, t.stamp(t.ticks()), id, span.span, span.flags, what);
             lane::put_more(at.add(1), span.trace.0, span.trace.1);
             t.publish_slow(s, 2);
         },

@@ -265,7 +265,7 @@ wire! {
         blocked_ns: AtomicU64 = 0x28, 8;
         blocked: AtomicU32 = 0x30, 4;
         taken: AtomicU32 = 0x34, 4;
-        reserved0: AtomicU64 = 0x38, 8;
+        last_ticks: AtomicU64 = 0x38, 8;
         tid: AtomicU64 = 0x40, 8;
         pid: AtomicU32 = 0x48, 4;
         first: AtomicU32 = 0x4C, 4;
