@@ -14,14 +14,17 @@
      - a record that is visible when the collector looks at the head is seen (Look), and so is
        a lane that is open when it looks at the number of lanes (Count);
      - the program's hand-over of a coroutine is a release and an acquire: what its thread has
-       written of it is visible before the other thread continues (Hand);
-     - the ticks of a lane's records do not decrease (Append).  A coroutine's time is moved forward if
-       it would not increase; this says that the thread's next reading is not behind that.
+       written of it is visible before the other thread continues (Hand).
+   Nothing is assumed of readings otherwise: the counter may stand still for any number of events,
+   and a reading may be before the one that the thread has made last.  That the ticks of a lane
+   do not decrease is what the writer does (Append), and a theorem (MergeInv.v: lanes_are_steady).
    The last poll has no such limit: then all threads have ended, and all is visible.
 
    That the records below a head are read whole is proven in LaneTheorems.v; here a record is
-   one thing.  Not here: the heap (a step takes any lane that no other is earlier than), lanes
-   that are given back, events without a time of the coroutine (wake-ups).
+   one thing.  A wake-up, and any other event without a number, is here the only event of a coroutine:
+   its time is that of the counter, or of the record before it.  A thread that takes over a lane
+   continues as the thread before it.  Not here: the heap (a step takes any lane that no other
+   is earlier than), lanes that are given back.
 *)
 Require Import Arith List Lia Bool.
 Import ListNotations.
@@ -39,7 +42,7 @@ Record rules := Rules
     moment : nat;              (* ticks that a poll leaves out *)
     first : poll_order;
     forward : bool;            (* ctp_life_tick(): the times of a coroutine increase *)
-    steady : bool;             (* the times of a lane do not decrease *)
+    steady : bool;             (* ctp_lane_tick(): the times of a lane do not decrease *)
     handed : bool }.           (* a hand-over passes on what was written *)
 
 Definition ours (e mo : nat) : rules := Rules e mo ClockFirst true true true.
@@ -118,6 +121,7 @@ Definition open (p : program) : program :=
 Definition finish (p : program) : program :=
   Program (used p) (lane p) (shown p) (busy p) (holder p) (last p) (count p) true.
 
+(* lane.last_ticks *)
 Definition newest_ticks (h : list rec) : nat := ticks (List.last h (Rec 0 0 0 0)).
 
 (* Thread l may let go of coroutine c: it has no event of c under way, and those are visible. *)
@@ -144,9 +148,9 @@ Definition pstep (now : nat) (p : program) (c : choice) : option program :=
   | Append l =>
       match busy p l with
       | Some (c, v, at_) =>
-          let t := if forward rule then Nat.max v (S (last p c)) else v in
-          if negb (steady rule) || (newest_ticks (lane p l) <=? t)
-          then Some (append p l (Rec c (count p c) t at_)) else None
+          let t := if steady rule then Nat.max v (newest_ticks (lane p l)) else v in
+          let t := if forward rule then Nat.max t (S (last p c)) else t in
+          Some (append p l (Rec c (count p c) t at_))
       | None => None
       end
   | Show l => if shown p l <? length (lane p l) then Some (show p l) else None

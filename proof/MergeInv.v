@@ -181,11 +181,11 @@ Proof.
 Qed.
 
 Lemma append_inv : forall now p k l c v at_ t, program_ok now p k -> collector_ok now p k ->
-  busy p l = Some (c, v, at_) -> t = Nat.max v (S (last p c)) -> newest_ticks (lane p l) <= t ->
+  busy p l = Some (c, v, at_) -> t = Nat.max (Nat.max v (newest_ticks (lane p l))) (S (last p c)) ->
   let p' := append p l (Rec c (count p c) t at_) in
   program_ok now p' k /\ collector_ok now p' k.
 Proof.
-  intros now p k l c v at_ t K C B T NW p'.
+  intros now p k l c v at_ t K C B T p'. assert (NW : newest_ticks (lane p l) <= t) by lia.
   destruct (k_busy _ _ _ K _ _ _ _ B) as (HO & AN & AV & HL).
   assert (LU : l < used p).
   { destruct (Nat.lt_ge_cases l (used p)) as [X|X]; [assumption|].
@@ -291,8 +291,7 @@ Proof.
         destruct (c_polled _ _ _ C D1) as (_ & _ & PA); (destruct (polled_at k); [lia|congruence]).
     + intro Y; congruence.
   - (* Append *)
-    destruct (busy p l) as [[[c v] at_]|] eqn:B; [|discriminate]. cbn [forward steady ours negb orb] in H.
-    destruct (Nat.leb_spec (newest_ticks (lane p l)) (Nat.max v (S (last p c)))); [|discriminate].
+    destruct (busy p l) as [[[c v] at_]|] eqn:B; [|discriminate]. cbn [forward steady ours] in H.
     injection H as <-; eapply append_inv; eauto.
   - (* Show *)
     destruct (Nat.ltb_spec (shown p l) (length (lane p l))); [|discriminate]. injection H as <-.
@@ -552,6 +551,12 @@ Qed.
 
 (* ---- theorems ------------------------------------------------------------------------------ *)
 
+(* The times of a lane do not decrease: not assumed, but what the writer does. *)
+Theorem lanes_are_steady : forall s l i j r r', reachable s -> i <= j ->
+  nth_error (lane (prog s) l) i = Some r -> nth_error (lane (prog s) l) j = Some r' ->
+  ticks r <= ticks r'.
+Proof. intros s l i j r r' R IJ N1 N2; apply reachable_inv in R; destruct R as [K _]; eapply k_lane; eauto. Qed.
+
 (* The events of a coroutine are handed on as number 0, 1, 2, ..., whichever lanes they are in. *)
 Theorem merged_in_order : forall s c, reachable s ->
   map number (of_co c (out (con s))) = seq 0 (length (of_co c (out (con s)))).
@@ -595,6 +600,76 @@ Theorem poll_in_time_order : forall s i j r r', reachable s -> doing (con s) <> 
 Proof.
   intros s i j r r' R D IJ N1 N2; apply reachable_inv in R; destruct R as [_ C].
   destruct (c_sorted _ _ _ C D) as (_ & _ & _ & A); eauto.
+Qed.
+
+(* ---- how far times run ahead of the counter ------------------------------------------------ *)
+
+(* No time of a record, of a coroutine or of a lane is more than n ticks after the counter. *)
+Definition ahead (n : nat) (s : state) : Prop :=
+  (forall c, last (prog s) c <= clock s + n)
+  /\ (forall l i r, is_rec (prog s) l i r -> ticks r <= clock s + n)
+  /\ forall l c v at_, busy (prog s) l = Some (c, v, at_) -> v <= clock s + n.
+
+(* An event adds a tick at most, and a tick of the counter takes one back. *)
+Fixpoint lead (n : nat) (cs : list choice) : nat :=
+  match cs with
+  | [] => n
+  | Tick :: rest => lead (pred n) rest
+  | Append _ :: rest => lead (S n) rest
+  | _ :: rest => lead n rest
+  end.
+
+Lemma newest_is_rec : forall p l, newest_ticks (lane p l) = 0
+  \/ exists i r, is_rec p l i r /\ ticks r = newest_ticks (lane p l).
+Proof.
+  intros p l; unfold newest_ticks, is_rec; destruct (lane p l) as [|a h] using rev_ind; [left; reflexivity|].
+  right; exists (length h), a; rewrite last_last; split; [|reflexivity].
+  rewrite nth_error_app2, Nat.sub_diag by lia; reflexivity.
+Qed.
+
+Lemma append_ahead : forall s l c v at_ n, ahead n s -> busy (prog s) l = Some (c, v, at_) ->
+  let t := Nat.max (Nat.max v (newest_ticks (lane (prog s) l))) (S (last (prog s) c)) in
+  ahead (S n) (St (clock s) (append (prog s) l (Rec c (count (prog s) c) t at_)) (con s)).
+Proof.
+  intros s l c v at_ n (A & B & D) BU t.
+  assert (T : t <= clock s + S n).
+  { pose proof (A c); pose proof (D _ _ _ _ BU).
+    destruct (newest_is_rec (prog s) l) as [E|(i & r & R & E)]; [|pose proof (B _ _ _ R)]; lia. }
+  split; [|split]; cbn; unfold set.
+  - intro c0; pose proof (A c0); destruct (Nat.eqb_spec c c0); lia.
+  - intros l0 i r; unfold is_rec; cbn; unfold set; destruct (Nat.eqb_spec l l0) as [<-|]; intro R.
+    + apply nth_app_last in R; destruct R as [R|[_ ->]]; [|exact T]. pose proof (B _ _ _ R); lia.
+    + pose proof (B _ _ _ R); lia.
+  - intros l0 c0 v0 at0; destruct (Nat.eqb_spec l l0); [discriminate|]. intro X; pose proof (D _ _ _ _ X); lia.
+Qed.
+
+Lemma step_ahead : forall s c s' n, ahead n s -> step s c = Some s' -> ahead (lead n [c]) s'.
+Proof.
+  intros s c s' n AH H; pose proof AH as (A & B & D).
+  destruct c; cbn [Merge.step] in H; cbn [lead];
+    try (destruct (cstep _ _ _ _ _ _) as [k|]; [|discriminate]; injection H as <-; exact AH).
+  - injection H as <-; split; [|split]; cbn.
+    + intro c; pose proof (A c); lia.
+    + intros l i r R; pose proof (B _ _ _ R); lia.
+    + intros l c v at_ X; pose proof (D _ _ _ _ X); lia.
+  - cbn in H; destruct (ended (prog s)); [discriminate|]. injection H as <-; exact AH.
+  - cbn in H; destruct (busy (prog s) l) eqn:BU; [discriminate|].
+    destruct (_ && _); [|discriminate]. injection H as <-; split; [exact A|split; [exact B|]]; cbn.
+    intros l0 c0 v0 at0; unfold set; destruct (Nat.eqb_spec l l0); [|eauto]. intro X; injection X as <- <- <-; lia.
+  - cbn in H; destruct (busy (prog s) l) as [[[c v] at_]|] eqn:BU; [|discriminate].
+    injection H as <-; apply (append_ahead _ _ _ _ _ _ AH BU).
+  - cbn [pstep] in H; destruct (_ <? _); [|discriminate]. injection H as <-; exact AH.
+  - cbn [pstep] in H; destruct (may_hand _ _ _ _); [|discriminate]. injection H as <-; exact AH.
+  - cbn in H; destruct (all_below _ _); [|discriminate]. injection H as <-; exact AH.
+Qed.
+
+Theorem ahead_at_most_by_events : forall cs s s' n, ahead n s ->
+  run (ours e mo) ns s cs = Some s' -> ahead (lead n cs) s'.
+Proof.
+  induction cs as [|c cs IH]; intros s s' n AH R; [injection R as <-; exact AH|].
+  cbn [run] in R; destruct (step s c) as [s1|] eqn:S1; [|discriminate].
+  pose proof (step_ahead _ _ _ _ AH S1) as A1. specialize (IH _ _ _ A1 R).
+  destruct c; exact IH.
 Qed.
 
 End Invariant.
