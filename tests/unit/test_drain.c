@@ -726,6 +726,28 @@ static void what_is_of_the_last_moment_waits_unless_it_is_the_last(void)
 	drain_close(&drain);
 }
 
+/* A thread that made many events in one period of the counter; no more time passes. */
+static void what_is_ahead_of_the_clock_is_taken_at_the_end(void)
+{
+	open_with(&in_order);
+	lane_open(0, 0);
+	bed_now(1000);
+	put_event(0, 500, 1);
+	put_event(0, 5000, 1);
+	put_event(0, 5001, 1);
+	bed_lanes[0].dropped = 3;
+	CHECK_EQ(look().events, 1);
+	CHECK_EQ(look().left, 2);
+	drain.ahead = true;
+	CHECK_EQ(look().events, 2);
+	CHECK_EQ(events[1].ev.ts, bed_ns(BED_TICKS0 + 5000));
+	drain_finish(&drain);
+	CHECK_EQ(drain.totals.garbage, 0);
+	CHECK_EQ(nr_gaps, 1);
+	CHECK(gaps[0].from >= events[2].ev.ts && gaps[0].to >= gaps[0].from);
+	drain_close(&drain);
+}
+
 static void times_that_cannot_be_are_garbage_and_spoil_nothing(void)
 {
 	uint64_t absurd[] = { 0,
@@ -889,6 +911,7 @@ static void a_closed_lane_is_free_once_it_is_read(void)
 
 	open_with(&in_order);
 	lane_open(0, 0);
+	bed_lanes[0].last_ticks = BED_TICKS0 + 1;
 	fill_chunk(0, &ticks, 1);
 	go_on_in(0, 1);
 	put_event(0, ++ticks, 1);
@@ -896,6 +919,7 @@ static void a_closed_lane_is_free_once_it_is_read(void)
 	bed_lanes[0].state = CTP_LANE_CLOSED;
 	CHECK_EQ(look().events, CTP_CHUNK_RECORDS + 1);
 	CHECK_EQ(bed_lanes[0].state, CTP_LANE_FREE);
+	CHECK_EQ(bed_lanes[0].last_ticks, 0); /* older SDKs do not reset it */
 	CHECK_EQ((uint32_t)bed_ext.lanes.free, 1);
 	CHECK_EQ(free_chunks(), 2);
 	CHECK_EQ(nr_gaps, 1);
@@ -1199,6 +1223,7 @@ int main(void)
 	RUN(two_lanes_cannot_begin_with_the_same_chunk);
 	RUN(what_is_later_than_the_look_waits);
 	RUN(what_is_of_the_last_moment_waits_unless_it_is_the_last);
+	RUN(what_is_ahead_of_the_clock_is_taken_at_the_end);
 	RUN(times_that_cannot_be_are_garbage_and_spoil_nothing);
 	RUN(a_lanes_time_does_not_go_back);
 	RUN(nanoseconds_are_taken_as_they_are);

@@ -169,6 +169,18 @@ static void nor_around_a_gap(void)
 	CHECK_EQ(records[2 * CTP_CHUNK_RECORDS].kind, CTP_REC_GAP);
 }
 
+/* Not with that of the thread that had the lane before it was closed. */
+static void a_lane_begins_without_a_time(void)
+{
+	struct corotracer_coro co;
+
+	open_coarse((struct shape)SHAPE);
+	lane_nr(&region, 0)->last_ticks = UINT64_MAX / 2;
+	CHECK_EQ(corotracer_begin(&co, NULL), 0);
+	CHECK_EQ(expect_steady(0), 1);
+	CHECK(records[0].ticks <= ctp_ticks());
+}
+
 /* ---- more threads ------------------------------------------------------------------------ */
 
 static void *resume_ahead(void *co)
@@ -396,6 +408,7 @@ int main(void)
 	RUN_ALONE(nor_behind_a_coroutine_that_is_ahead);
 	RUN_ALONE(nor_on_the_slow_path);
 	RUN_ALONE(nor_around_a_gap);
+	RUN_ALONE(a_lane_begins_without_a_time);
 	RUN_ALONE(the_next_thread_of_a_lane_continues_with_its_time);
 	RUN_ALONE(a_coroutine_that_moves_within_a_period_stays_in_order);
 	RUN_ALONE(coroutines_of_many_threads_stay_in_order);

@@ -253,6 +253,8 @@ fn the_times_of_a_lane_do_not_decrease() {
     // SAFETY: no other thread has this session.  A spare that is all zero is empty.
     unsafe {
         let info = &mut *s.info.get();
+        let lane = &*info.lane_pool.unit_at(0).cast::<Lane>();
+        lane.last_ticks.store(u64::MAX / 2, Ordering::Relaxed); // of a thread that had the lane before
         info.features |= EXT_CONTEXT;
         info.spares = alloc_zeroed(Layout::new::<lane::Spare>()).cast();
         info.nr_spares = 1;
@@ -295,6 +297,7 @@ fn the_times_of_a_lane_do_not_decrease() {
     });
     assert_eq!((nr, threads), (27, 1), "records, and threads that continue");
     assert_eq!(reader.lane.last_ticks.load(Ordering::Relaxed), last);
+    assert!(last < order::ticks() + 2 * AHEAD, "a lane begins with the time of its last use");
 }
 
 /// Without a reader a lane fills up; lost events are counted, for the lane and the coroutine.
