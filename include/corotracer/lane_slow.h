@@ -182,7 +182,7 @@ static inline uint64_t ctp_lane_ticks(const struct ctp_thread *t)
 /* The time of a record that is written now, of a thread with a lane.  Not for transitions. */
 static inline uint64_t ctp_lane_stamp(const struct ctp_thread *t)
 {
-	return ctp_lane_tick(&t->lane->last_ticks, ctp_lane_ticks(t));
+	return ctp_lane_tick(t->lane, ctp_lane_ticks(t));
 }
 
 /* ---- a lane's life ------------------------------------------------------------ */
@@ -467,12 +467,13 @@ CTP_SLOW void ctp_lane_drop(struct ctp_thread *t, struct ctp_session *s, struct 
 			    uint64_t addr, uint32_t what)
 {
 	struct ctp_record nowhere;
-	uint64_t no_floor = 0; /* it is not in the lane, and the thread may have none */
+	struct ctp_lane no_lane; /* the event is in none, and the thread may have none */
 
+	no_lane.last_ticks = 0;
 	if ((what & 0xff) == CTP_REC_RESUME)
-		ctp_life_resume(l, &no_floor, &nowhere, 0, ctp_lane_ticks(t));
+		ctp_life_resume(l, &no_lane, &nowhere, 0, ctp_lane_ticks(t));
 	else
-		ctp_life_suspend(l, &no_floor, &nowhere, 0, ctp_lane_ticks(t), addr, what);
+		ctp_life_suspend(l, &no_lane, &nowhere, 0, ctp_lane_ticks(t), addr, what);
 	ctp_store_relaxed(&l->dropped, ctp_load_relaxed(&l->dropped) + 1);
 	ctp_lane_count(t, s, 1, 0);
 }
@@ -495,10 +496,10 @@ CTP_SLOW void ctp_life_write(struct ctp_life *l, struct ctp_thread *t, struct ct
 		return;
 	}
 	if ((what & 0xff) == CTP_REC_RESUME) {
-		ctp_life_resume(l, &t->lane->last_ticks, r, id, ctp_lane_ticks(t));
+		ctp_life_resume(l, t->lane, r, id, ctp_lane_ticks(t));
 		r->value = addr; /* the ctp_life keeps the last suspend's address */
 	} else {
-		ctp_life_suspend(l, &t->lane->last_ticks, r, id, ctp_lane_ticks(t), addr, what);
+		ctp_life_suspend(l, t->lane, r, id, ctp_lane_ticks(t), addr, what);
 	}
 	if (nr == 2) {
 		ctp_store_relaxed(&l->resource, resource);
@@ -548,7 +549,7 @@ CTP_SLOW void ctp_life_tell_birth(struct ctp_life *l, struct ctp_thread *t, stru
 		ctp_lane_count(t, s, 0, 1);
 		return;
 	}
-	now = ctp_lane_tick(&t->lane->last_ticks, l->birth_ticks);
+	now = ctp_lane_tick(t->lane, l->birth_ticks);
 	if (now != l->birth_ticks)
 		ctp_store_relaxed(&l->last_ticks, now); /* the next event is later than this one */
 	ctp_record_put(r, now, l->id, l->parent, told,
@@ -627,7 +628,7 @@ CTP_SLOW int ctp_life_tell_end(struct ctp_life *l, struct ctp_thread *t, struct 
 
 	if (!r)
 		return 0;
-	now = ctp_life_tick(l, &t->lane->last_ticks, ctp_lane_ticks(t));
+	now = ctp_life_tick(l, t->lane, ctp_lane_ticks(t));
 	ctp_record_put(r, now, l->id, l->events, (uint32_t)l->events,
 		       CTP_WHAT(kind | (dropped ? CTP_REC_HAS_MORE : 0), flags, 0));
 	if (dropped)
@@ -668,7 +669,7 @@ CTP_SLOW void ctp_life_end(struct ctp_life *l, struct ctp_thread *t, struct ctp_
 			   uint32_t flags)
 {
 	uint32_t kind = CTP_REC_END;
-	uint64_t no_floor = 0;
+	struct ctp_lane no_lane;
 
 	if (!ctp_thread_ready(t, s) || !ctp_load_relaxed(&l->id))
 		return;
@@ -680,7 +681,8 @@ CTP_SLOW void ctp_life_end(struct ctp_life *l, struct ctp_thread *t, struct ctp_
 	else
 		flags |= CTP_END_DESTROYED;
 	if (!ctp_life_tell_end(l, t, s, kind, flags)) {
-		ctp_life_tick(l, &no_floor, ctp_lane_ticks(t));
+		no_lane.last_ticks = 0;
+		ctp_life_tick(l, &no_lane, ctp_lane_ticks(t));
 		ctp_lane_count(t, s, 0, 1);
 		ctp_store_relaxed(&l->state, CTP_LIFE_STATE(kind, flags, CTP_LIFE_UNREPORTED));
 		return;

@@ -338,31 +338,33 @@ static inline void ctp_record_put_more(struct ctp_record *r, uint64_t resource, 
 }
 
 /*
- * @now, or @floor if that is later: the time of the last record in the lane.  The times of a lane
- * do not decrease, and the collector relies on it when it merges lanes.  The counter alone does not
- * ensure it: while it stands still, the times of a coroutine increase and run ahead of it.
+ * The time of a record that is written into @lane: @now, or the time of the last record if that is
+ * later.  The times of a lane do not decrease, and the collector relies on it when it merges lanes.
+ * The counter alone does not ensure it: while it stands still, the times of a coroutine increase
+ * and run ahead of it.
  */
-static inline uint64_t ctp_lane_tick(uint64_t *floor, uint64_t now)
+static inline uint64_t ctp_lane_tick(struct ctp_lane *lane, uint64_t now)
 {
-	uint64_t last = ctp_load_relaxed(floor);
+	uint64_t last = ctp_load_relaxed(&lane->last_ticks);
 
 	if (ctp_unlikely(now < last))
 		now = last;
-	ctp_store_relaxed(floor, now);
+	ctp_store_relaxed(&lane->last_ticks, now);
 	return now;
 }
 
 /* As ctp_lane_tick(), and the times of a coroutine increase, also from one thread to another. */
-static inline uint64_t ctp_life_tick(struct ctp_life *l, uint64_t *floor, uint64_t now)
+static inline uint64_t ctp_life_tick(struct ctp_life *l, struct ctp_lane *lane, uint64_t now)
 {
-	uint64_t last = ctp_load_relaxed(&l->last_ticks), least = ctp_load_relaxed(floor);
+	uint64_t last = ctp_load_relaxed(&l->last_ticks);
+	uint64_t floor = ctp_load_relaxed(&lane->last_ticks);
 
-	if (ctp_unlikely(now < least))
-		now = least;
+	if (ctp_unlikely(now < floor))
+		now = floor;
 	if (ctp_unlikely(now <= last))
 		now = last + 1;
 	ctp_store_relaxed(&l->last_ticks, now);
-	ctp_store_relaxed(floor, now);
+	ctp_store_relaxed(&lane->last_ticks, now);
 	return now;
 }
 
@@ -375,11 +377,8 @@ static inline uint32_t ctp_life_count(struct ctp_life *l)
 	return (uint32_t)k;
 }
 
-/*
- * Write one transition of @l as a record at @r, in the lane whose last_ticks is @floor.  The caller
- * publishes it.
- */
-static inline void ctp_life_suspend(struct ctp_life *l, uint64_t *floor, struct ctp_record *r,
+/* Write one transition of @l as a record at @r of @lane.  The caller publishes it. */
+static inline void ctp_life_suspend(struct ctp_life *l, struct ctp_lane *lane, struct ctp_record *r,
 				    uint64_t id, uint64_t now, uint64_t addr, uint32_t what)
 {
 	/* (ctp-M) pairs with the load-load fence in the collector's life_read(). */
@@ -387,17 +386,17 @@ static inline void ctp_life_suspend(struct ctp_life *l, uint64_t *floor, struct 
 	ctp_store_relaxed(&l->state, what & 0xffff);
 	ctp_store_relaxed(&l->addr, addr);
 	ctp_store_relaxed(&l->site, what >> 16);
-	now = ctp_life_tick(l, floor, now);
+	now = ctp_life_tick(l, lane, now);
 	ctp_record_put(r, now, id, addr, ctp_life_count(l), what);
 }
 
-static inline void ctp_life_resume(struct ctp_life *l, uint64_t *floor, struct ctp_record *r,
+static inline void ctp_life_resume(struct ctp_life *l, struct ctp_lane *lane, struct ctp_record *r,
 				   uint64_t id, uint64_t now)
 {
 	/* (ctp-M) pairs with the load-load fence in the collector's life_read(). */
 	ctp_fence_handover();
 	ctp_store_relaxed(&l->state, CTP_REC_RESUME);
-	now = ctp_life_tick(l, floor, now);
+	now = ctp_life_tick(l, lane, now);
 	ctp_record_put(r, now, id, 0, ctp_life_count(l), CTP_WHAT(CTP_REC_RESUME, 0, 0));
 }
 
@@ -423,7 +422,7 @@ static inline void ctp_suspend(struct ctp_probe *p, struct ctp_thread *t, struct
 		ctp_event_slow(p, t, s, addr, what, 0);
 		return;
 	}
-	ctp_life_suspend(l, &t->lane->last_ticks, t->at, id, ctp_ticks(), addr, what);
+	ctp_life_suspend(l, t->lane, t->at, id, ctp_ticks(), addr, what);
 	ctp_lane_publish(t, s, 1);
 }
 
@@ -444,7 +443,7 @@ static inline void ctp_suspend_on(struct ctp_probe *p, struct ctp_thread *t, str
 		ctp_event_slow(p, t, s, addr, what, resource);
 		return;
 	}
-	ctp_life_suspend(l, &t->lane->last_ticks, t->at, id, ctp_ticks(), addr, what);
+	ctp_life_suspend(l, t->lane, t->at, id, ctp_ticks(), addr, what);
 	ctp_store_relaxed(&l->resource, resource);
 	ctp_record_put_more(t->at + 1, resource, 0);
 	ctp_lane_publish(t, s, 2);
@@ -464,7 +463,7 @@ static inline void ctp_resume(struct ctp_probe *p, struct ctp_thread *t, struct 
 		ctp_event_slow(p, t, s, 0, CTP_WHAT(CTP_REC_RESUME, 0, 0), 0);
 		return;
 	}
-	ctp_life_resume(l, &t->lane->last_ticks, t->at, id, ctp_ticks());
+	ctp_life_resume(l, t->lane, t->at, id, ctp_ticks());
 	ctp_lane_publish(t, s, 1);
 }
 
@@ -487,8 +486,8 @@ static inline void ctp_switch(struct ctp_probe *from, struct ctp_probe *to, stru
 		return;
 	}
 	now = ctp_ticks();
-	ctp_life_suspend(a, &t->lane->last_ticks, t->at, a_id, now, addr, what);
-	ctp_life_resume(b, &t->lane->last_ticks, t->at + 1, b_id, now);
+	ctp_life_suspend(a, t->lane, t->at, a_id, now, addr, what);
+	ctp_life_resume(b, t->lane, t->at + 1, b_id, now);
 	ctp_lane_publish(t, s, 2);
 }
 

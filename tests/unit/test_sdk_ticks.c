@@ -166,7 +166,7 @@ static void nor_around_a_gap(void)
 	CHECK(lane_nr(&region, 0)->dropped_at == 0);
 	lane_nr(&region, 0)->head -= CTP_CHUNK_RECORDS * sizeof(struct ctp_record);
 	CHECK_EQ(expect_steady(0), 2 * CTP_CHUNK_RECORDS + 3u);
-	CHECK_EQ(records[2 * CTP_CHUNK_RECORDS].kind, CTP_REC_GAP);
+	CHECK_EQ(records[(size_t)2 * CTP_CHUNK_RECORDS].kind, CTP_REC_GAP);
 }
 
 /* Not with that of the thread that had the lane before it was closed. */
@@ -229,6 +229,7 @@ static struct tickclock ticks_clock;
 static struct drain drain;
 static struct err no_err;
 static uint32_t next_seq[16]; /* by coroutine */
+static const char numbers[4 * EVENTS];
 static uint64_t last_ts, nr_events;
 
 static void on_lane(void *ctx, const struct trace_lane *lane)
@@ -253,7 +254,7 @@ static void on_site(void *ctx, const struct trace_site *site)
 	(void)site;
 }
 
-/* The address of a suspend is its number. */
+/* Suspend number n is at &numbers[n]. */
 static void on_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 {
 	(void)ctx;
@@ -264,7 +265,7 @@ static void on_event(void *ctx, uint32_t lane, const struct trace_event *ev)
 	if (ev->kind != TRACE_SUSPEND)
 		return;
 	CHECK(ev->probe_id < 16);
-	CHECK_EQ(ev->addr, next_seq[ev->probe_id]);
+	CHECK_EQ(ev->addr - (uintptr_t)numbers, next_seq[ev->probe_id]);
 	next_seq[ev->probe_id]++;
 }
 
@@ -298,14 +299,14 @@ static struct drain_look collector_look(void)
 
 struct handed {
 	struct corotracer_coro *co;
-	uintptr_t nr;
+	uint32_t nr;
 };
 
 static void *suspend_in_thread(void *arg)
 {
 	struct handed *h = arg;
 
-	corotracer_suspend(h->co, (const void *)h->nr++);
+	corotracer_suspend(h->co, &numbers[h->nr++]);
 	return NULL;
 }
 
@@ -321,10 +322,10 @@ static void a_coroutine_that_moves_within_a_period_stays_in_order(void)
 	CHECK_EQ(corotracer_begin(&hot, NULL), 0);
 	CHECK_EQ(corotracer_begin(&co, NULL), 0);
 	run_ahead(&hot);
-	corotracer_suspend(&hot, (const void *)0);
-	corotracer_suspend(&hot, (const void *)1);
-	corotracer_suspend(&hot, (const void *)2);
-	corotracer_suspend(&co, (const void *)0);
+	corotracer_suspend(&hot, &numbers[0]);
+	corotracer_suspend(&hot, &numbers[1]);
+	corotracer_suspend(&hot, &numbers[2]);
+	corotracer_suspend(&co, &numbers[0]);
 	in_thread(suspend_in_thread, &h);
 	nanosleep(&a_while, NULL);
 	drain.last = true;
@@ -334,20 +335,20 @@ static void a_coroutine_that_moves_within_a_period_stays_in_order(void)
 }
 
 static struct corotracer_coro crowd[4];
-static uintptr_t crowd_nr[4];
+static uint32_t crowd_nr[4];
 static pthread_mutex_t crowd_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* All in few periods: any of the threads continues any of the coroutines: one of them often, the
  * others rarely. */
 static void *continue_crowd(void *seed)
 {
-	uint32_t state = (uint32_t)(uintptr_t)seed, i, k;
+	uint32_t state = *(const uint32_t *)seed, i, k;
 
 	for (i = 0; i < EVENTS; i++) {
 		state = state * 1664525 + 1013904223;
 		k = state >> 24 < 64 ? 1 + (state >> 16) % 3 : 0;
 		pthread_mutex_lock(&crowd_lock);
-		corotracer_suspend(&crowd[k], (const void *)crowd_nr[k]++);
+		corotracer_suspend(&crowd[k], &numbers[crowd_nr[k]++]);
 		pthread_mutex_unlock(&crowd_lock);
 	}
 	return NULL;
@@ -355,6 +356,7 @@ static void *continue_crowd(void *seed)
 
 static void coroutines_of_many_threads_stay_in_order(void)
 {
+	static uint32_t seeds[3] = { 1, 2, 3 };
 	pthread_t threads[3];
 	unsigned i;
 
@@ -363,9 +365,7 @@ static void coroutines_of_many_threads_stay_in_order(void)
 	for (i = 0; i < 4; i++)
 		CHECK_EQ(corotracer_begin(&crowd[i], NULL), 0);
 	for (i = 0; i < 3; i++)
-		CHECK_EQ(pthread_create(&threads[i], NULL, continue_crowd,
-					(void *)(uintptr_t)(i + 1)),
-			 0);
+		CHECK_EQ(pthread_create(&threads[i], NULL, continue_crowd, &seeds[i]), 0);
 	for (i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	drain.last = true;
@@ -389,8 +389,8 @@ static void events_ahead_of_the_counter_are_not_lost_at_the_end(void)
 	CHECK_EQ(collector_look().events + collector_look().left, 1);
 	far = UINT64_C(20) * 1000000000;
 	co.probe.life->last_ticks = ctp_ticks() + far;
-	corotracer_suspend(&co, (const void *)0);
-	corotracer_suspend(&co, (const void *)1);
+	corotracer_suspend(&co, &numbers[0]);
+	corotracer_suspend(&co, &numbers[1]);
 	drain.last = true;
 	collector_look();
 	CHECK_EQ(collector_look().left, 2);

@@ -344,7 +344,7 @@ bool perhaps_write(Perhaps *p, Coro *c, uint64_t addr, uint32_t site, Wait wait)
 	c->head = p->head = ctp_lane_head(t);
 	c->next_head = p->head + p->nr * sizeof(ctp_record);
 	p->state = ctp_load_relaxed(&l->state);
-	ctp_life_suspend(l, &t->lane->last_ticks, p->at, id, ctp_lane_ticks(t), addr,
+	ctp_life_suspend(l, t->lane, p->at, id, ctp_lane_ticks(t), addr,
 			 CTP_WHAT(kind, wait.reason, site));
 	if (wait.has_resource) {
 		ctp_store_relaxed(&l->resource, wait.resource);
@@ -419,10 +419,10 @@ inline void write_wake_resume(Coro *c, uint64_t waker, uint32_t site)
 		ctp_resume(&c->my_station, t, s); /* of an earlier session: adopted */
 		return;
 	}
-	now = ctp_lane_tick(&t->lane->last_ticks, ctp_ticks());
+	now = ctp_lane_tick(t->lane, ctp_ticks());
 	ctp_record_put(t->at, now, id, waker, static_cast<uint32_t>(ctp_load_relaxed(&l->events)),
 		       CTP_WHAT(CTP_REC_WAKE, CTP_REASON_UNKNOWN, site));
-	ctp_life_resume(l, &t->lane->last_ticks, t->at + 1, id, now);
+	ctp_life_resume(l, t->lane, t->at + 1, id, now);
 	ctp_lane_publish(t, s, 2);
 }
 
