@@ -274,9 +274,11 @@ static void link_remarks(const struct command_facts *s, struct words *remarks)
 				   "bring ThreadSanitizer's "
 				   "own runtime, and there would be no trace");
 	for (i = 0; i < s->in.nr; i++) {
-		if (strstr(s->in.word[i], "libtsan") || !strcmp(s->in.word[i], "-ltsan"))
+		if (strstr(s->in.word[i], "libtsan") || !strcmp(s->in.word[i], "-ltsan")) {
 			words_add(remarks, "the command links libtsan: it may win over our "
 					   "runtime, and then there is no trace");
+			break;
+		}
 	}
 	if (s->relocatable || s->no_lib)
 		words_add(remarks, "without the standard libraries there is no runtime either: "
