@@ -167,7 +167,7 @@ const struct blame_shared *blame_shared_at(const struct blame *b, uint64_t addre
 const struct blame_counts *blame_total(struct blame *b);
 uint64_t blame_shared_dropped(const struct blame *b); /* accesses beyond the bound */
 
-/* Accesses to the heap and their misses, by how their types are known. */
+/* Misses of the heap, by how their types are known; reads and writes are not counted. */
 const struct blame_counts *blame_heap(struct blame *b, enum blame_naming naming);
 
 /*
