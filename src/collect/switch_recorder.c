@@ -26,7 +26,7 @@ int switch_recorder_open_child(struct switch_recorder *s, struct err *err)
 		return err->code;
 	s->is_open = true;
 	coro_cpu_open(&s->cpu);
-	s->start_ns = clock_now_ns();
+	s->start_ns = s->read_ns = clock_now_ns();
 	coro_cpu_forget(&s->cpu, s->start_ns);
 	return 0;
 }
@@ -38,7 +38,7 @@ int switch_recorder_open_process(struct switch_recorder *s, pid_t pid, struct er
 		return err->code;
 	s->is_open = true;
 	coro_cpu_open(&s->cpu);
-	s->start_ns = clock_now_ns();
+	s->start_ns = s->read_ns = clock_now_ns();
 	coro_cpu_forget(&s->cpu, s->start_ns);
 	return 0;
 }
@@ -219,8 +219,7 @@ static void batch_take(void *ctx, const struct switch_record *r)
 		}
 	}
 	if (s->nr == s->room) {
-		s->nr_lost++;
-		s->is_short = true;
+		s->nr_short++;
 		return;
 	}
 	s->batch[s->nr++] = *r;
@@ -241,23 +240,27 @@ static void batch_write(struct switch_recorder *s, uint64_t until_ns)
 
 static void recorder_read(struct switch_recorder *s, uint64_t now_ns, uint64_t late_ns)
 {
-	uint64_t from_ns = s->nr ? s->batch[0].ts : now_ns;
+	uint64_t from_ns = s->read_ns;
 
+	if (s->nr && s->batch[0].ts < from_ns)
+		from_ns = s->batch[0].ts;
+	s->read_ns = now_ns;
 	switch_records_read(&s->records, batch_take, s);
 	if (s->nr)
 		batch_write(s, now_ns - late_ns);
 	coro_cpu_settle(&s->cpu, now_ns - late_ns);
-	if (!s->is_short)
+	if (!s->nr_short)
 		return;
-	s->is_short = false;
 	forget_outs(s);
 	trace_put_switch(s->writer, &(struct trace_switch){
 					    .pid = s->pid,
 					    .from_ts = from_ns,
 					    .to_ts = clock_now_ns(),
-					    .lost = s->nr_lost,
+					    .lost = s->nr_short,
 					    .state = TRACE_SWITCH_LOST,
 				    });
+	s->nr_lost += s->nr_short;
+	s->nr_short = 0;
 }
 
 void switch_recorder_look(struct switch_recorder *s, uint64_t now_ns)

@@ -29,11 +29,12 @@ struct switch_recorder {
 	const struct endpoint *endpoint;
 	struct trace_writer *writer;
 	bool is_open;
-	bool is_short;    /* no memory for a batch: its records are counted as lost */
 	uint32_t pid;     /* the program */
+	uint64_t read_ns; /* time of the last reading */
 	uint64_t next_ns; /* time of the next reading */
 	struct switch_record *batch;
 	size_t nr, room;
+	uint64_t nr_short; /* records without room in the batch: they are lost */
 	struct u64map
 		outs; /* tid to (time << 1 | preempted) of its switch away; 0: on a processor */
 	struct u64map wakes; /* tid to the time at which it was woken, since then or just before */
