@@ -137,6 +137,7 @@ static void forget_outs(struct switch_recorder *s)
 {
 	u64map_release(&s->outs);
 	u64map_release(&s->wakes);
+	u64map_release(&s->pids);
 }
 
 /* The first wake-up of a wait counts; later ones have no effect. */
@@ -163,6 +164,8 @@ static void recorder_add_out(struct switch_recorder *s, const struct switch_reco
 	if (!out || *out)
 		return;
 	*out = r->ts << 1 | (r->kind == SWITCH_PREEMPTED);
+	if (r->pid != s->pid && u64map_put(&s->pids, r->tid, r->pid) < 0)
+		*out = 0;
 	if (!s->records.waking.number)
 		return;
 	woken = u64map_at(&s->wakes, r->tid);
@@ -182,6 +185,7 @@ static void recorder_add(struct switch_recorder *s, const struct switch_record *
 	case SWITCH_EXIT:
 		u64map_remove(&s->outs, r->tid);
 		u64map_remove(&s->wakes, r->tid);
+		u64map_remove(&s->pids, r->tid);
 		return;
 	case SWITCH_IN:
 		out = u64map_at(&s->outs, r->tid);
@@ -281,18 +285,21 @@ uint64_t switch_recorder_wait(const struct switch_recorder *s, uint64_t now_ns, 
 /* Threads that had no processor when the run ended. */
 void switch_recorder_finish(struct switch_recorder *s, uint64_t end_ns)
 {
-	uint64_t tid, out;
+	uint64_t tid, out, pid;
 	size_t at = 0;
 
 	if (!s->is_open)
 		return;
 	recorder_read(s, clock_now_ns(), 0);
 	while (u64map_next(&s->outs, &at, &tid, &out)) {
-		if (out)
-			write_interval(s,
-				       &(struct switch_record){
-					       .pid = s->pid, .tid = (uint32_t)tid, .ts = end_ns },
-				       out);
+		if (!out)
+			continue;
+		if (!u64map_get(&s->pids, tid, &pid))
+			pid = s->pid;
+		write_interval(s,
+			       &(struct switch_record){
+				       .pid = (uint32_t)pid, .tid = (uint32_t)tid, .ts = end_ns },
+			       out);
 	}
 }
 

@@ -37,6 +37,7 @@ struct switch_recorder {
 	uint64_t nr_short; /* records without room in the batch: they are lost */
 	struct u64map
 		outs; /* tid to (time << 1 | preempted) of its switch away; 0: on a processor */
+	struct u64map pids;  /* of threads of other processes than the program */
 	struct u64map wakes; /* tid to the time at which it was woken, since then or just before */
 	uint64_t nr_written, nr_lost;
 	uint64_t start_ns;

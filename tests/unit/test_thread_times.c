@@ -290,6 +290,31 @@ static void a_flood_of_records_is_a_loss(void)
 	switches_end();
 }
 
+/* Of the processes that are traced, each thread with its own. */
+static void waits_at_the_end_belong_to_their_processes(void)
+{
+	static const struct switch_record first[] = { BLOCKED(1, 100),
+						      { SWITCH_BLOCKED, 1, 8, 4, AT(200), 0, 0 },
+						      { SWITCH_BLOCKED, 1, 10, 5, AT(300), 0, 0 },
+						      { SWITCH_BLOCKED, 1, 8, 6, AT(400), 0, 0 },
+						      EXIT(6, 500),
+						      BLOCKED(6, 600) };
+	static const char *const lines[] = { "blocked 7/1 100-40000\n", "blocked 8/4 200-40000\n",
+					     "blocked 7/6 600-40000\n" };
+	size_t i, size = 0;
+
+	switches_begin(true);
+	switches_look(first, COUNT(first), 10);
+	CHECK_STR(told, "");
+	switch_recorder_finish(&recorder, AT(40000));
+	for (i = 0; i < COUNT(lines); i++) {
+		CHECK(strstr(told, lines[i]));
+		size += strlen(lines[i]);
+	}
+	CHECK_EQ(strlen(told), size);
+	switches_end();
+}
+
 static void recording_may_be_refused(void)
 {
 	struct err err = { 0 };
@@ -625,6 +650,7 @@ int main(void)
 	RUN(wake_ups_divide_waits);
 	RUN(losses_are_written_and_end_what_was_known);
 	RUN(a_flood_of_records_is_a_loss);
+	RUN(waits_at_the_end_belong_to_their_processes);
 	RUN(recording_may_be_refused);
 	RUN(a_long_slice_is_measured);
 	RUN(readings_become_rare_in_a_long_slice);
