@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fleet/fleet_ask_files.h"
@@ -118,6 +119,8 @@ int ask_sql_save(const char *dir, struct err *err)
 	size_t i;
 	int rc = 0;
 
+	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+		return err_errno(err, "cannot make directory '%s'", dir);
 	for (i = 0; !rc && i < NR_SQL_FILES; i++)
 		rc = ask_sql_save_one(dir, &ask_sql_files[i], err);
 	return rc;
