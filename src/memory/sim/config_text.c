@@ -60,10 +60,12 @@ static int take_part(struct sim_level_config *l, unsigned i, const char *part, c
 			return not_understood(text, part, "a number of ways goes there, or 'full'",
 					      err);
 		return 0;
-	case 2:
-		return config_text_number_of(part, &l->line)
-			       ? 0
-			       : not_understood(text, part, "bytes of a line go there", err);
+	case 2: /* bytes of a line, or the first word */
+		if (config_text_number_of(part, &l->line))
+			return 0;
+		break;
+	default:
+		break;
 	}
 	if (take_word(l, part))
 		return 0;
