@@ -55,8 +55,13 @@ static const char *query_cell_shown(struct query_print *p, const struct cell *c,
 		break;
 	case CELL_TEXT:
 		bytes_clear(&p->line);
-		for (i = 0; i < c->size; i++)
-			bytes_add(&p->line, c->text[i] ? &c->text[i] : "\x01", 1);
+		for (i = 0; i < c->size; i++) {
+			/* A NUL as text_put() writes other control characters. */
+			if (c->text[i])
+				bytes_add(&p->line, &c->text[i], 1);
+			else
+				bytes_add(&p->line, "\\x00", 4);
+		}
 		bytes_add(&p->line, "", 1);
 		return p->line.error ? "" : (const char *)p->line.data;
 	default:
