@@ -6,6 +6,8 @@
 
 from dataclasses import dataclass
 
+import machines
+import more
 import recorder
 import refused
 import wrong_specs
@@ -391,6 +393,19 @@ REFUSED = {
     "told": Several(refused.told("{story}")),
 }
 
-GROUPS = {"refused": REFUSED, "info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "compiler": COMPILER, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}
+MORE = {
+    "more-info": Several(more.of_info()),
+    "more-report": Several(more.of_report()),
+    "more-diff": Several(more.of_diff()),
+    "more-pages": Several(more.of_pages()),
+    "more-query": Several(more.of_query()),
+    "more-exports": Several(more.of_exports()),
+    "more-memory": Several(more.of_memory()),
+    "more-machines": Several(machines.simulated()),
+    "more-stores": Several(more.of_stores()),
+    "more-generate": Several(more.of_generate()),
+}
+
+GROUPS = {"more": MORE, "refused": REFUSED, "info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "compiler": COMPILER, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}
 # Groups with commands that need libraries which a build may leave out.
-WITH_LIBRARIES = ("refused", "export", "odd_traces", "frames", "fleet", "stores", "asked", "tool")
+WITH_LIBRARIES = ("more", "refused", "export", "odd_traces", "frames", "fleet", "stores", "asked", "tool")

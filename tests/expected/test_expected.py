@@ -22,6 +22,7 @@ import cases  # noqa: E402
 import coroutine_inputs  # noqa: E402
 import decoded  # noqa: E402
 import frame_inputs  # noqa: E402
+import machines  # noqa: E402
 import memory_inputs  # noqa: E402
 import recorder  # noqa: E402
 import recordings  # noqa: E402
@@ -38,9 +39,9 @@ RUN_ID = re.compile(r"\b([0-9a-f]{32}|[0-9a-f]{16})\b")
 # What differs from run to run.
 VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
     (r"corotracer (version )?\d+\.\d+\.\d+", "corotracer VERSION"), (r"'\d+\.\d+\.\d+'", "'VERSION'"), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'),
-    (r"(events|frames|rows|spans)(.*)( in|,) [\d.]+ (ns|us|ms|s)\b", r"\1\2\3 TIME"), (r'"duration_ns":\d+}', '"duration_ns":TIME}'),
+    (r"(events|frames|rows?|spans)(.*)( in|,) [\d.]+ (ns|us|ms|s)\b", r"\1\2\3 TIME"), (r'"duration_ns":\d+}', '"duration_ns":TIME}'),
     (r" \(reading them took [\d.]+ s more\)", ""), (r"/\S+/lib(?=/(lib)?cacheray)", "LIB"), (r"-idirafter /\S+", "-idirafter INCLUDE"), (r"-rpath,/\S+", "-rpath,LIB"),
-    (r'uuid = "[-0-9a-f]+"', 'uuid = "UUID"'), (r"corotracer/[0-9a-f]{32}/", "corotracer/TOKEN/"))]
+    (r"[\d.]+ (bytes|KiB)(?= in \d+ scans?: )", "SIZE"), (r'"run":"[0-9a-f]{32}"', '"run":"RUN"'), (r'("shipped":{[^}]*"bytes":)\d+', r"\1SIZE"), (r'uuid = "[-0-9a-f]+"', 'uuid = "UUID"'), (r"corotracer/[0-9a-f]{32}/", "corotracer/TOKEN/"))]
 
 
 def make_inputs(dir):
@@ -55,7 +56,11 @@ def make_inputs(dir):
           "older": str(shutil.copy(HERE.parent / "fixtures/older-tool.jsonl", dir)), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "gapped": frame_inputs.gapped(dir),
           "every": frame_inputs.every(dir), "ticks": frame_inputs.ticks(dir), "half": frame_inputs.cut(dir)}
     at.update(make_shipped(dir, at))
+    at["sql"] = os.path.join(dir, "sql")
+    at["merged"] = os.path.join(dir, "merged.jsonl")
+    equal(tool("merge", "-q", at["kinds"], at["other"], "-o", at["merged"])[0] in (0, 1), True, "status of merge")
     wrong_specs.write(dir)
+    machines.write(dir)
     return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE), "story": os.environ.get("STORY", "")}
 
 
@@ -71,6 +76,7 @@ def make_shipped(dir, at):
             equal((status, err), (0, ""), f"status and errors of ship ({name})")
         out[name + "_ct"] = os.path.join(dir, name + ".ct")
         shutil.copy(path, out[name + "_ct"])
+        out["sent_" + name] = shutil.copy(path, os.path.join(dir, f"sent_{name}.ct"))
     return out
 
 
