@@ -60,20 +60,21 @@ struct sim_coro {
 	unsigned waits_for; /* queue, 0: none */
 	unsigned lock;      /* 1 + the lock that it waits for or holds */
 	bool has_lock;
-	unsigned steps;
+	unsigned steps, events;
 };
 
 #define LONG "0123456789012345678901234567890"
 static const char *const long_names[] = { LONG LONG LONG LONG,
-					  "\xc3\xa9" LONG "\xc3\xa9" LONG
-					  "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9" LONG,
+					  LONG "0123456789012345678901234567\xc3\xa9 and more",
 					  "handle request 17" };
 
 struct sim_program {
 	uint64_t seed, now, end;
 	struct sim_coro coros[COROS];
 	unsigned nr, threads, faults;
-	int owners[LOCKS]; /* -1: free */
+	bool is_plain;      /* a trace of another tool: transitions alone */
+	uint64_t first_tid; /* of its threads */
+	int owners[LOCKS];  /* -1: free */
 	uint64_t busy[THREADS];
 	struct analysis *a;
 };
@@ -96,8 +97,8 @@ static void sim_item(struct sim_program *p, const struct trace_item *item)
 static uint64_t sim_thread(const struct sim_program *p, unsigned co)
 {
 	if (p->faults & FAULT_MIGRATION)
-		return 100 + (co + p->coros[co].steps) % p->threads;
-	return 100 + co % p->threads;
+		return p->first_tid + (co + p->coros[co].steps) % p->threads;
+	return p->first_tid + co % p->threads;
 }
 
 static void sim_event(struct sim_program *p, unsigned kind, unsigned co, struct trace_event ev)
@@ -121,6 +122,19 @@ static void sim_event(struct sim_program *p, unsigned kind, unsigned co, struct 
 		ev.pid = 50;
 	if (ev.resource)
 		ev.flags |= TRACE_HAS_RESOURCE;
+	if (p->is_plain && kind > TRACE_RESUME)
+		return;
+	if (p->is_plain)
+		ev = (struct trace_event){ .kind = ev.kind,
+					   .is_active = ev.is_active,
+					   .ts = ev.ts,
+					   .probe_id = ev.probe_id,
+					   .tid = ev.tid,
+					   .seq = 2 * (p->coros[co].events++ / 8) + 2,
+					   .station = co,
+					   .addr = kind == TRACE_SUSPEND
+							   ? 0x401000 + 16 * p->coros[co].role
+							   : 0 };
 	item.event = ev;
 	sim_item(p, &item);
 	p->now += 1000;
@@ -445,9 +459,39 @@ static void sim_steps(struct sim_program *p)
 	}
 }
 
+/* Programs one after the other, in a trace without anything but transitions. */
+static struct analysis *sim_plain(unsigned number, unsigned nr_runs)
+{
+	struct analysis *a = analysis_new(NULL);
+	uint64_t now = START;
+	unsigned run, i;
+
+	CHECK(a);
+	for (run = 0; run < nr_runs; run++) {
+		struct sim_program p = { .a = a,
+					 .now = now,
+					 .seed = 77 + UINT64_C(7919) * 1000003 * (number + run),
+					 .is_plain = true,
+					 .first_tid = 100 + 10 * run,
+					 .threads = 2,
+					 .faults = (number * 37 + run) & 0x1bff };
+
+		for (i = 0; i < LOCKS; i++)
+			p.owners[i] = -1;
+		p.end = now + (run == 1 && number % 2 ? 20 : 1200) * MS;
+		for (i = 0; i < NR_ROLES - 1; i++)
+			sim_born(&p, (enum role)i, 0);
+		sim_steps(&p);
+		now = p.now + 1500 * MS;
+	}
+	CHECK_EQ(analysis_finish(a, NULL), 0);
+	return a;
+}
+
 static struct analysis *sim_program(unsigned number)
 {
-	struct sim_program p = { .seed = UINT64_C(88172645463325252) +
+	struct sim_program p = { .first_tid = 100,
+				 .seed = UINT64_C(88172645463325252) +
 					 number * UINT64_C(7919) * 1000003,
 				 .now = START };
 	struct trace_item item;
@@ -526,6 +570,13 @@ static void findings_are_as_in_the_golden_file(void)
 		sim_show(out, a);
 		analysis_free(a);
 	}
+	for (i = 0; i < 8; i++) {
+		struct analysis *a = sim_plain(i, 1 + i % 4);
+
+		fprintf(out, "%u plain programs, %u runs:", 1 + i % 4, a->runs.nr + 1);
+		sim_show(out, a);
+		analysis_free(a);
+	}
 	fclose(out);
 	golden_check("simulated.txt", text);
 	free(text);
@@ -533,7 +584,9 @@ static void findings_are_as_in_the_golden_file(void)
 
 static void reports_are_as_in_the_golden_file(void)
 {
-	static const unsigned chosen[] = { 0, 3, 19, 20, 30 };
+	static const unsigned chosen[] = {
+		0, 3, 19, 20, 30, 1000 + 2, 1000 + 3
+	}; /* from 1000 on: plain ones */
 	struct trace_stats stats = { 0 };
 	char *text = NULL;
 	size_t size, i;
@@ -541,7 +594,8 @@ static void reports_are_as_in_the_golden_file(void)
 
 	CHECK(out);
 	for (i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++) {
-		struct analysis *a = sim_program(chosen[i]);
+		struct analysis *a = chosen[i] < 1000 ? sim_program(chosen[i])
+						      : sim_plain(chosen[i], 3);
 		struct report r = { .trace = "simulated.jsonl",
 				    .analysis = a,
 				    .stats = &stats,
