@@ -255,6 +255,36 @@ static void adds_up_gaps_by_thread_and_knows_places(void)
 	summary_release(&s);
 }
 
+/* Of equal ones the first; never more than were asked for. */
+static void lists_begin_with_the_largest(void)
+{
+	static const uint64_t lost[] = { 5, 9, 5, 0, 9, 7, 12, 1 };
+	static const size_t order[] = { 6, 1, 4, 5, 0, 2, 7, 3 };
+	struct summary_gaps gaps[8] = { { 0 } };
+	struct trace_summary s = { .gaps = gaps, .nr_gaps = 8 };
+	size_t numbers[SUMMARY_WORST + 4], max, nr, i;
+
+	for (i = 0; i < 8; i++) {
+		gaps[i].transitions = lost[i] / 2;
+		gaps[i].others = lost[i] - lost[i] / 2;
+	}
+	for (max = 1; max < SUMMARY_WORST + 2; max++) {
+		nr = summary_top_gaps(&s, numbers, max);
+		CHECK_EQ(nr, max < 8 ? max : 8);
+		for (i = 0; i < nr; i++)
+			CHECK_EQ(numbers[i], order[i]);
+	}
+	for (i = 0; i < 14; i++)
+		CHECK_EQ(u64map_put(&s.name_counts, 100 + i, 1 + i % 7), 0);
+	for (max = 1; max < SUMMARY_WORST + 4; max++) {
+		nr = summary_top_names(&s, numbers, max);
+		CHECK_EQ(nr, max < SUMMARY_WORST ? max : SUMMARY_WORST);
+		for (i = 0; i < nr; i++)
+			CHECK_EQ(numbers[i], 106 - i / 2 + 7 * (i % 2));
+	}
+	u64map_release(&s.name_counts);
+}
+
 int main(void)
 {
 	RUN(gives_the_number_of_who_left_to_another);
@@ -266,5 +296,6 @@ int main(void)
 	RUN(keeps_the_ten_that_lost_most);
 	RUN(counts_names_and_sorts_them);
 	RUN(keeps_copies_of_what_the_reader_forgets);
+	RUN(lists_begin_with_the_largest);
 	return 0;
 }
