@@ -98,6 +98,10 @@ static void put_facts(struct trace_writer *w)
 	trace_put_frame(w,
 			&(struct trace_frame){
 				.pid = 55, .ts = 130, .buffer = "B", .type = "t", .fields = "{}" });
+	trace_put_waiting(w, &(struct trace_waiting){
+				     .pid = 55, .ts = 140, .count = 2, .verdict = "waiting" });
+	trace_put_part(w, &(struct trace_part){ .number = 1, .ids_to = 9, .name = "x" });
+	trace_put_memory(w, &(struct trace_memory){ .pid = 55, .size = 9, .file = "m" });
 	trace_put_site(w,
 		       &(struct trace_site){ .id = 3, .line = 4, .file = "a.c", .function = "f" });
 	trace_put_coroutine(w, &(struct sidecar_coroutine){ .probe_id = 1 });
@@ -184,7 +188,8 @@ static struct join join_with(const struct journal_copy *journal, uint32_t nr_sta
 
 /* ---- tests ------------------------------------------------------------------------- */
 
-static const char facts_text[] = "run\nprocess\nmodule\ncpu\ndescriptor\nswitch\nframe\nsite\n";
+static const char facts_text[] =
+	"run\nprocess\nmodule\ncpu\ndescriptor\nswitch\nframe\nwaiting\npart\nmemory\nsite\n";
 
 static unsigned count_lines(const char *line)
 {
