@@ -42,6 +42,7 @@ def of_query():
                 ("kinds", "SELECT * FROM run"), ("odd", "SELECT * FROM gaps"), ("kinds", "SELECT * FROM switches"), ("kinds", "SELECT name, NULL, 1.5, x'00ff', '=a' FROM coroutines"),
                 ("kinds", "DELETE FROM events"), ("kinds", "SELECT 1; SELECT 2"), ("kinds", ""))),
             ["query", "--csv", "--no-formula-guard", "{kinds}", "SELECT '=1', 'a,b', 'q\"q'"], ["query", "--csv", "{kinds}", "SELECT '=1', 'a,b', 'q\"q'"],
+            *(["query", form, "{kinds}", "SELECT 1 AS x, 2 AS x, 3 AS x_2, 4 AS x, 5"] for form in ("--json", "--csv", "--stats")),
             ["query", "--json", "{kinds}", "SELECT NULL AS n, 1.5 AS r, x'00ff' AS b, 'text' AS t"]]
 
 

@@ -24,8 +24,8 @@
 
 static uint64_t now_ns = START_NS;
 
-/* Instead of the C library's. */
-int clock_gettime(clockid_t id, struct timespec *ts)
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
 {
 	uint64_t ns = now_ns + (id == CLOCK_REALTIME ? UINT64_C(1700000000000000000) : 0);
 
@@ -657,6 +657,53 @@ static void places_that_cannot_be_used_are_explained(void)
 	ship_transport_close(NULL);
 }
 
+/* The name of the receiver has no password. */
+static void addresses_of_nats_are_understood(void)
+{
+	static const char *const right[][2] = { { "h", "h" },
+						{ "h:4222", "h:4222" },
+						{ "a,b:2,c", "a,b:2,c" },
+						{ "me@h", "me@h" },
+						{ "me:secret@h:1,h2", "me@h:1,h2" },
+						{ "m%65%2f%7E:x@h", "me/~@h" },
+						{ "m%4@h", "m%4@h" },
+						{ "%zz%4g@h", "%zz%4g@h" },
+						{ "a:b@c@h", "a@h" },
+						{ ":p@h", "@h" } };
+	static const char *const wrong[] = { "",     "@",
+					     "a,,b", ",a",
+					     "a/b",  "/a",
+					     "me@",  "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17" };
+	char url[400], expected[400];
+	struct ship_transport *t;
+	struct err err = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		snprintf(url, sizeof(url), "nats://%s", right[i][0]);
+		snprintf(expected, sizeof(expected), "nats://%s", right[i][1]);
+		t = ship_transport_open(url, &err);
+		if (!t && err.code != -EINVAL)
+			return; /* without the library */
+		CHECK(t != NULL);
+		CHECK_STR(t->name, expected);
+		ship_transport_close(t);
+	}
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(url, sizeof(url), "nats://%s", wrong[i]);
+		CHECK(!ship_transport_open(url, &err));
+		CHECK_EQ(err.code, -EINVAL);
+		CHECK(strstr(err.text, "this is not an address") != NULL);
+	}
+	for (i = 255; i <= 301; i++) { /* longer than a user, and than a host, may be */
+		snprintf(url, sizeof(url), "nats://%s%0*d%s", i < 300 ? "" : "h", (int)i, 0,
+			 i < 300 ? "@h" : "");
+		t = ship_transport_open(url, &err);
+		CHECK_EQ(t != NULL, i == 255);
+		ship_transport_close(t);
+	}
+}
+
 static void names_for_files_are_plain(void)
 {
 	static const char *const cases[][2] = { { "", "_" },
@@ -703,6 +750,7 @@ int main(void)
 	RUN(runs_are_as_in_the_golden_file);
 	RUN(blocks_become_files);
 	RUN(places_that_cannot_be_used_are_explained);
+	RUN(addresses_of_nats_are_understood);
 	RUN(names_for_files_are_plain);
 	CHECK_EQ(rmdir(dir), 0);
 	return 0;
