@@ -46,20 +46,25 @@ static bool outputs_is_taken(const struct outputs *o, const char *path)
 static char *next_name(const struct outputs *o, uint32_t pid)
 {
 	const char *pattern = strstr(o->name, "%p");
-	char *path = pattern ? with_pid(o->name, pattern, pid) : strdup(o->name);
+	char *base = pattern ? with_pid(o->name, pattern, pid) : strdup(o->name), *path;
 	unsigned n;
 
-	if (path && !pattern && outputs_is_taken(o, path)) {
-		free(path);
-		if (asprintf(&path, "%s.%u", o->name, pid) < 0)
+	if (base && !pattern && outputs_is_taken(o, base)) {
+		free(base);
+		if (asprintf(&base, "%s.%u", o->name, pid) < 0)
 			return NULL;
 	}
-	for (n = 2; path && outputs_is_taken(o, path); n++) {
+	if (!base || !outputs_is_taken(o, base))
+		return base;
+	/* One process replaced itself by another program. */
+	for (n = 2;; n++) {
+		if (asprintf(&path, "%s.%u", base, n) < 0)
+			path = NULL;
+		if (!path || !outputs_is_taken(o, path))
+			break;
 		free(path);
-		if (pattern ? asprintf(&path, "%s.%u-%u", o->name, pid, n) < 0
-			    : asprintf(&path, "%s.%u.%u", o->name, pid, n) < 0)
-			return NULL;
 	}
+	free(base);
 	return path;
 }
 
@@ -104,6 +109,14 @@ static int outputs_make_room(const char *path, struct err *err)
 	return ret < 0 ? err->code : 0;
 }
 
+/* True if the name is that of a device or a pipe, which need not be created. */
+static bool outputs_is_device(const struct outputs *o)
+{
+	struct stat st;
+
+	return stat(o->name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 int outputs_check(struct outputs *o, struct err *err)
 {
 	char *slash, *dir;
@@ -111,6 +124,8 @@ int outputs_check(struct outputs *o, struct err *err)
 
 	if (!strstr(o->name, "%p") && outputs_make_room(o->name, err) < 0)
 		return err->code;
+	if (outputs_is_device(o))
+		return access(o->name, W_OK) < 0 ? err_errno(err, "cannot write '%s'", o->name) : 0;
 	dir = strdup(o->name);
 	if (!dir)
 		return err_set(err, -ENOMEM, "no memory for a file name");
@@ -157,7 +172,8 @@ static void tell_process(struct outputs *o, struct output *out)
 static void tell_command(struct outputs *o, struct output *out)
 {
 	char path[64], text[65536];
-	size_t used = 0, i;
+	char *const *word;
+	size_t used = 0;
 	ssize_t got;
 	int fd;
 
@@ -168,15 +184,13 @@ static void tell_command(struct outputs *o, struct output *out)
 		used += (size_t)got;
 	if (fd >= 0)
 		close(fd);
-	for (i = 0; !used && o->command && o->command[i]; i++) {
-		size_t len = strlen(o->command[i]) + 1;
+	for (word = used ? NULL : o->command; word && *word; word++) {
+		size_t len = strlen(*word) + 1;
 
 		if (used + len > sizeof(text))
 			break;
-		memcpy(text + used, o->command[i], len);
+		memcpy(text + used, *word, len);
 		used += len;
-		if (o->command[i + 1] == NULL)
-			break;
 	}
 	if (used)
 		cfile_fact(&out->file, CRAY_FACT_COMMAND, text, used);
