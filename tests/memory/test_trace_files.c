@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_trace_files.c - the files of `mem run`: their names, what is kept of earlier ones, the facts
- * of the process in them, their sizes and errors; and the shared memory.
+ * of the process in them, their sizes and errors; the shared memory, requests through it, and what
+ * a collector that was killed leaves behind.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/monotonic.h"
 #include "check.h"
+#include "memory/collect/left_region.h"
+#include "memory/collect/region_control.h"
 #include "memory/collect/shared_region.h"
 #include "memory/collect/trace_files.h"
 #include "memory/format/mem_reader.h"
@@ -17,6 +21,10 @@
 static char dir[] = "/tmp/test_trace_files.XXXXXX";
 
 #define NO_PID 4194303u /* no process has it */
+
+static const struct crw_geometry small = {
+	.nr_processes = 4, .nr_slots = 64, .nr_chunks = 4, .chunk_size = 4096
+};
 
 static void in_dir(char *buf, const char *name)
 {
@@ -215,6 +223,117 @@ static void the_region_goes_with_its_folder(void)
 	shm_close(&m); /* again: nothing */
 }
 
+/* Serves one request of the first process of the region. */
+static void *serve_one(void *arg)
+{
+	struct crw_process *p = arg;
+	uint32_t before = __atomic_load_n(&p->served, __ATOMIC_RELAXED), request;
+
+	/* (mem-N) pairs with the release in region_control_request(). */
+	while ((request = __atomic_load_n(&p->request, __ATOMIC_ACQUIRE)) == before)
+		usleep(100);
+	/* (mem-N) pairs with the acquire in region_control_request(). */
+	__atomic_store_n(&p->served, request, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void check_served(struct crw_process *p, uint32_t pid, uint32_t what, const char *text)
+{
+	struct err err = { 0 };
+	pthread_t thread;
+	uint32_t before = p->request;
+
+	CHECK_EQ(pthread_create(&thread, NULL, serve_one, p), 0);
+	CHECK_EQ(region_control_send(pid, what, text, &err), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(p->request, (before / CRW_REQUESTS + 1) * CRW_REQUESTS + what);
+	CHECK(!strncmp(p->text, text ? text : "", CRW_MARK_MAX));
+}
+
+static void requests_reach_the_process(void)
+{
+	uint32_t me = (uint32_t)getpid();
+	char text[CRW_MARK_MAX + 10];
+	struct err err = { 0 };
+	struct shm m;
+
+	CHECK_EQ(region_control_send(NO_PID, CRW_REQUEST_STOP, NULL, &err), -ESRCH);
+	CHECK_STR(err.text, "there is no process 4194303");
+	CHECK_EQ(region_control_send(me, CRW_REQUEST_STOP, NULL, &err), -ESRCH);
+	CHECK(strstr(err.text, "has no region for memory traces") != NULL);
+	CHECK_EQ(shm_create(&m, &small, &err), 0);
+	CHECK_EQ(region_control_send(me, CRW_REQUEST_STOP, NULL, &err), -ENOTSUP);
+	CHECK(strstr(err.text, "takes no requests") != NULL);
+	m.region.processes[1].state = CRW_LIVE;
+	m.region.processes[1].pid = me;
+	CHECK_EQ(region_control_send(me, CRW_REQUEST_STOP, NULL, &err), -ENOTSUP);
+	m.region.processes[1].control = 1;
+	m.region.processes[0].state = CRW_LIVE; /* another process of the region */
+	m.region.processes[0].pid = 1;
+	check_served(&m.region.processes[1], me, CRW_REQUEST_STOP, NULL);
+	check_served(&m.region.processes[1], me, CRW_REQUEST_MARK, "a mark");
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	check_served(&m.region.processes[1], me, CRW_REQUEST_MARK, text);
+	/* In another pid namespace its number differs: the only one is meant. */
+	m.region.processes[1].pid = 5;
+	CHECK_EQ(region_control_send(me, CRW_REQUEST_STOP, NULL, &err), -ENOTSUP);
+	m.region.processes[0].state = CRW_FREE;
+	check_served(&m.region.processes[1], me, CRW_REQUEST_START, NULL);
+	shm_close(&m);
+}
+
+static char listed[400];
+
+static void note_listed(const char *folder, const char *trace)
+{
+	if (!strncmp(trace, dir, strlen(dir)))
+		snprintf(listed, sizeof(listed), "%s %s", folder, trace);
+}
+
+static void a_left_region_is_found_by_its_trace(void)
+{
+	struct left_region left;
+	struct err err = { 0 };
+	char traces[2][200], expected[600], folder[300];
+	struct stat st[2];
+	struct shm m;
+	int i;
+
+	CHECK_EQ(shm_create(&m, &small, &err), 0);
+	snprintf(folder, sizeof(folder), "%s", m.dir);
+	for (i = 0; i < 2; i++) {
+		in_dir(traces[i], i ? "two" : "one");
+		CHECK_EQ(close(open(traces[i], O_CREAT | O_WRONLY, 0600)), 0);
+		CHECK_EQ(stat(traces[i], &st[i]), 0);
+		left_region_note(m.dir, 10 + (uint64_t)i, traces[i]);
+	}
+	left_region_note(m.dir, 12, "/nonexistent/trace"); /* no note */
+	CHECK(!left_region_find(&left, st[0].st_dev, 1));
+	CHECK(left_region_find(&left, st[1].st_dev, st[1].st_ino));
+	CHECK_STR(left.dir, folder);
+	CHECK_EQ(left.serial, 11);
+	listed[0] = '\0';
+	left_region_remove(&left);
+	CHECK(!left_region_find(&left, st[1].st_dev, st[1].st_ino));
+	CHECK_EQ(access(m.path, F_OK), 0); /* the other trace still needs it */
+	/* The collector is gone: its number is that of no process. */
+	((struct crw_header *)m.map)->consumer_pid = NO_PID;
+	CHECK(left_region_list(note_listed) >= 1);
+	snprintf(expected, sizeof(expected), "%s %s", folder, traces[0]);
+	CHECK_STR(listed, expected);
+	listed[0] = '\0';
+	((struct crw_header *)m.map)->consumer_pid = (uint32_t)getpid(); /* it is not */
+	left_region_list(note_listed);
+	CHECK_STR(listed, "");
+	CHECK(left_region_find(&left, st[0].st_dev, st[0].st_ino));
+	CHECK_EQ(left.serial, 10);
+	left_region_remove(&left); /* the last one */
+	CHECK(access(folder, F_OK) < 0);
+	shm_close(&m);
+	CHECK_EQ(unlink(traces[0]) + unlink(traces[1]), 0);
+}
+
 int main(void)
 {
 	CHECK(mkdtemp(dir) != NULL);
@@ -223,6 +342,8 @@ int main(void)
 	RUN(earlier_traces_are_kept);
 	RUN(folders_must_be_there);
 	RUN(the_region_goes_with_its_folder);
+	RUN(requests_reach_the_process);
+	RUN(a_left_region_is_found_by_its_trace);
 	CHECK_EQ(rmdir(dir), 0);
 	return 0;
 }
