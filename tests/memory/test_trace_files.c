@@ -4,6 +4,7 @@
  * of the process in them, their sizes and errors; the shared memory, requests through it, and what
  * a collector that was killed leaves behind.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -334,8 +335,34 @@ static void a_left_region_is_found_by_its_trace(void)
 	CHECK_EQ(unlink(traces[0]) + unlink(traces[1]), 0);
 }
 
+static unsigned count_open(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned nr = 0;
+
+	while (d && readdir(d))
+		nr++;
+	CHECK(d && !closedir(d));
+	return nr;
+}
+
+static bool has_region_mapped(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[4600];
+	bool has = false;
+
+	CHECK(f != NULL);
+	while (fgets(line, sizeof(line), f))
+		has |= strstr(line, LEFT_REGION_PREFIX) != NULL;
+	fclose(f);
+	return has;
+}
+
 int main(void)
 {
+	unsigned before = count_open();
+
 	CHECK(mkdtemp(dir) != NULL);
 	RUN(each_process_has_a_name);
 	RUN(facts_of_the_process_are_in_the_file);
@@ -345,5 +372,7 @@ int main(void)
 	RUN(requests_reach_the_process);
 	RUN(a_left_region_is_found_by_its_trace);
 	CHECK_EQ(rmdir(dir), 0);
+	CHECK_EQ(count_open(), before);
+	CHECK(!has_region_mapped());
 	return 0;
 }
