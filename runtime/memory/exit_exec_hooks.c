@@ -22,8 +22,7 @@
 
 static bool exit_exec_hooks_is_own(void)
 {
-	return __atomic_load_n(&crt_state.session, __ATOMIC_RELAXED) && crt_session.alone &&
-	       crt_session.pid == crt_pid();
+	return crt_session.alone && crt_session.pid == crt_pid();
 }
 
 static __attribute__((noreturn)) void exit_exec_hooks_is_gone(int status)

@@ -45,9 +45,12 @@
 #define STORES_IN_ORDER false
 #endif
 
-enum { NOTHING, CHECKPOINT, FINISH };
+enum { NOTHING, CHECKPOINT, FINISH, FINISHED };
 
-/* The word of requests: what is asked for in the low bits, the number of requests served above. */
+/*
+ * The word of requests: what is asked for in the low bits, the number of requests served above.
+ * FINISHED: the thread has ended, and serves none.
+ */
 #define WHAT(word)   ((word)&3u)
 #define SERVED(word) ((word) >> 2)
 
@@ -137,6 +140,7 @@ static bool inprocess_writer_settle(void)
 /* @word is not changed by other threads before it is answered. */
 static void inprocess_writer_answer(uint32_t word)
 {
+	uint32_t next = WHAT(word) == FINISH ? FINISHED : NOTHING;
 	uint64_t refused;
 
 	crw_consumer_poll(&the.consumer, CRW_TAKE_OPEN);
@@ -152,7 +156,7 @@ static void inprocess_writer_answer(uint32_t word)
 	if (crt_session.live_path[0])
 		unlink(crt_session.live_path);
 	/* (mem-J) pairs with the acquire in inprocess_writer_ask(): the file is complete. */
-	__atomic_store_n(&the.request, (SERVED(word) + 1) << 2 | NOTHING, __ATOMIC_RELEASE);
+	__atomic_store_n(&the.request, (SERVED(word) + 1) << 2 | next, __ATOMIC_RELEASE);
 	crt_futex_wake(&the.request);
 }
 
@@ -186,6 +190,8 @@ static void inprocess_writer_ask(uint32_t what)
 	if (!the.file)
 		return;
 	for (;;) {
+		if (WHAT(word) == FINISHED)
+			return;
 		/* Another thread has a request pending.  If it is FINISH, it covers this one. */
 		if (WHAT(word) == FINISH)
 			break;

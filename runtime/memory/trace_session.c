@@ -257,14 +257,17 @@ void crt_init(void)
 		session_begin(false);
 }
 
-/* Runs last: after the program's exit handlers and destructors. */
+/*
+ * Runs last: after the program's exit handlers and destructors.  A session that has ended at a full
+ * disk may still be completing its file.
+ */
 __attribute__((destructor)) static void at_end(void)
 {
-	if (!__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED) || crt_session.pid != crt_pid())
+	if (crt_session.pid != crt_pid())
 		return;
 	if (crt_session.alone)
 		crt_alone_finish();
-	else
+	else if (__atomic_load_n(&crt_state.session, __ATOMIC_RELAXED))
 		crt_thread_end();
 }
 

@@ -201,8 +201,10 @@ static int run(void (*program)(void), const char *options)
 
 static void records(void (*program)(void), const char *options, const char *expected)
 {
-	CHECK_EQ(run(program, options), 0);
+	int status = run(program, options);
+
 	CHECK_STR(said, "");
+	CHECK_EQ(status, 0);
 	read_back(path);
 	CHECK_STR(text, expected);
 }
