@@ -3,6 +3,7 @@
  * existing_client.c - a hand-written client of the existing generator's protocol.
  *
  *	existing_client FRAMES INTERVAL_US [LINGER_MS]
+ *	existing_client -          one frame for each byte of standard input, which it prints again
  *
  * Saves FRAMES frames (0: for ever), one every INTERVAL_US microseconds (0: as fast as it
  * can), then stays for LINGER_MS.  Written from the description of what that generator
@@ -281,6 +282,27 @@ static void on_signal(int sig)
 	stop = 1;
 }
 
+static void save_one(int n)
+{
+	if (n % 4 == 0)
+		save_tick(n);
+	else
+		save_work(n);
+}
+
+static int save_as_asked(void)
+{
+	char byte;
+	int n;
+
+	for (n = 1; read(0, &byte, 1) == 1; n++) {
+		save_one(n);
+		if (write(1, &byte, 1) != 1)
+			return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	long frames = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
@@ -288,14 +310,13 @@ int main(int argc, char **argv)
 	unsigned linger = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
 	int n;
 
+	if (argc == 2 && !strcmp(argv[1], "-"))
+		return save_as_asked();
 	signal(SIGTERM, on_signal);
 	puts("ready");
 	fflush(stdout);
 	for (n = 1; !stop && (!frames || next_index <= frames); n++) {
-		if (n % 4 == 0)
-			save_tick(n);
-		else
-			save_work(n);
+		save_one(n);
 		if (interval)
 			usleep(interval);
 	}
