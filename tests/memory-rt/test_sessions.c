@@ -98,6 +98,16 @@ static void an_earlier_trace_is_kept(void)
 	remove_file(path, ".kept");
 }
 
+/* The file of the region of the trace at @st: removed when the trace is complete. */
+static bool has_region(const struct stat *st)
+{
+	char name[100];
+
+	snprintf(name, sizeof(name), "/dev/shm/cacheray-%u-%llx-%llx", getuid(),
+		 (unsigned long long)st->st_dev, (unsigned long long)st->st_ino);
+	return access(name, F_OK) == 0;
+}
+
 static char written_too[200];
 
 /* Another program of the same name of a trace, while this one writes. */
@@ -106,10 +116,13 @@ static void starts_another(void)
 	char *argv[] = { (char *)"again", path, NULL };
 	posix_spawn_file_actions_t actions;
 	int status, up[2];
+	struct stat st;
 	ssize_t got;
 	pid_t pid;
 
 	__tsan_read1(at(1));
+	CHECK_EQ(stat(path, &st), 0);
+	CHECK(has_region(&st));
 	CHECK_EQ(pipe(up), 0);
 	CHECK_EQ(posix_spawn_file_actions_init(&actions), 0);
 	posix_spawn_file_actions_adddup2(&actions, up[1], 2);
@@ -297,6 +310,40 @@ static void a_child_has_a_file_of_its_own(void)
 	records(forks, "", "r1 +1\nadd +512 8x8 'before'\nr1 +3\n");
 }
 
+static char long_text[CRW_MARK_MAX + 1];
+
+static void many_marks(void)
+{
+	uint32_t i;
+
+	memset(long_text, 'm', CRW_MARK_MAX);
+	for (i = 0; i < 30000; i++)
+		cacheray_mark(i, long_text + i % CRW_MARK_MAX);
+}
+
+/* Texts of all lengths, of which some do not fit at the end of a chunk. */
+static void marks_are_in_order_and_complete(void)
+{
+	const struct mem_record *rec;
+	struct err err = { 0 };
+	struct mem_reader *r;
+	uint64_t nr = 0;
+
+	CHECK_EQ(run(many_marks, "heap=0"), 0);
+	CHECK_STR(said, "");
+	r = mem_reader_open(path, &err);
+	while ((rec = mem_reader_next(r))) {
+		CHECK_EQ(rec->kind, MEM_MARK);
+		CHECK_EQ(rec->value, nr);
+		CHECK_EQ(rec->name_size, CRW_MARK_MAX - nr % CRW_MARK_MAX);
+		CHECK(rec->name[0] == 'm' && rec->name[rec->name_size - 1] == 'm');
+		nr++;
+	}
+	CHECK_EQ(nr, 30000);
+	CHECK_EQ(mem_reader_faults(r)->nr, 0);
+	mem_reader_close(r);
+}
+
 /* ---- limits --------------------------------------------------------------------------------- */
 
 #define MANY 400000u
@@ -360,16 +407,6 @@ static void after_the_limit(void)
 	for (i = 0; i < 40000; i++)
 		cacheray_mark(1, "not recorded");
 	CHECK_EQ(cacheray_start(), -1);
-}
-
-/* The file of the region of the trace at @st: removed when the trace is complete. */
-static bool has_region(const struct stat *st)
-{
-	char name[100];
-
-	snprintf(name, sizeof(name), "/dev/shm/cacheray-%u-%llx-%llx", getuid(),
-		 (unsigned long long)st->st_dev, (unsigned long long)st->st_ino);
-	return access(name, F_OK) == 0;
 }
 
 static void a_trace_ends_at_its_size(void)
@@ -545,14 +582,17 @@ static void drop_region(void)
 /* The end of the program leaves what it recorded, for a collector that reads it later. */
 static void a_program_leaves_its_slot_to_the_collector(void)
 {
-	const struct crw_slot *s;
 	const struct crw_process *p;
+	struct crw_slot *s;
 
 	make_region(2, 4, CRW_BLOCK);
+	s = &shm.region.slots[0];
+	memset(s, 0xee, sizeof(*s)); /* what an earlier thread left there */
+	s->state = CRW_FREE;
+	s->taken = 0;
 	CHECK_EQ(run(one_access, ""), 0);
 	CHECK_STR(said, "");
 	p = &shm.region.processes[0];
-	s = &shm.region.slots[0];
 	CHECK_EQ(p->state, CRW_LIVE);
 	CHECK_EQ(p->ppid, getpid());
 	CHECK(p->serial == 1 && p->parent == 0 && p->lost == 0 && p->start_ns > 0);
@@ -560,6 +600,8 @@ static void a_program_leaves_its_slot_to_the_collector(void)
 	CHECK_EQ(s->state, CRW_ENDED);
 	CHECK(s->thread == 1 && s->serial == 1 && s->tid == p->pid && s->pid == p->pid);
 	CHECK(s->sealed == 0 && s->end_ns >= s->start_ns && s->lost_full == 0);
+	CHECK(s->waiting == 0 && s->left_sampled == 0 && s->left_filtered == 0);
+	CHECK(s->process == 0 && strlen(s->name) < sizeof(s->name));
 	CHECK_EQ(shm.region.slots[1].state, CRW_FREE);
 	/* There is room for one process. */
 	CHECK_EQ(run(one_access, ""), 0);
@@ -723,6 +765,7 @@ int main(int argc, char **argv)
 	RUN(the_process_is_described);
 	RUN(threads_are_numbered_and_in_order);
 	RUN(a_child_has_a_file_of_its_own);
+	RUN(marks_are_in_order_and_complete);
 	RUN(the_newest_accesses_are_kept);
 	RUN(a_trace_ends_at_its_size);
 	RUN(what_does_not_fit_is_counted);

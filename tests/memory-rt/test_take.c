@@ -78,6 +78,74 @@ static uint32_t take_all(uint64_t *next, bool gone)
 	return nr;
 }
 
+/* ---- the header ------------------------------------------------------------ */
+
+static void a_region_is_opened_with_all_its_parts(void)
+{
+	struct crw_header *h;
+
+	fresh();
+	h = region.header;
+	CHECK(region.base == memory && (void *)h == (void *)memory);
+	CHECK((uint8_t *)region.processes == memory + h->processes_at);
+	CHECK((uint8_t *)region.slots == memory + h->slots_at);
+	CHECK(region.rings == memory + h->rings_at);
+	CHECK_EQ(region.size, size);
+	CHECK_EQ(region.nr_processes, 2);
+	CHECK_EQ(region.nr_slots, 2);
+	CHECK_EQ(region.nr_chunks, CHUNKS);
+	CHECK_EQ(region.chunk_size, CHUNK);
+	/* The parts do not overlap, and the rings are the last one. */
+	CHECK(h->processes_at >= sizeof(*h));
+	CHECK(h->slots_at >= h->processes_at + 2 * sizeof(struct crw_process));
+	CHECK(h->rings_at >= h->slots_at + 2 * sizeof(struct crw_slot));
+	CHECK_EQ(h->rings_at + (uint64_t)2 * CHUNKS * CHUNK, size);
+}
+
+static void check_refused(const char *why)
+{
+	struct crw_region other;
+	const char *wrong = crw_region_open(memory, size, &other);
+
+	CHECK(wrong != NULL);
+	CHECK_STR(wrong, why);
+	fresh();
+}
+
+static void a_header_that_makes_no_sense_is_refused(void)
+{
+	static const char impossible[] = "its sizes are impossible";
+	static const char misfit[] = "its parts do not fit together";
+	struct crw_region other;
+
+	fresh();
+	CHECK_STR(crw_region_open(memory, sizeof(struct crw_header) - 1, &other),
+		  "it is too short for a header");
+	CHECK_STR(crw_region_open(memory, size - 1, &other), misfit);
+	region.header->nr_slots = 0;
+	check_refused(impossible);
+	region.header->nr_chunks = 3;
+	check_refused(impossible);
+	region.header->nr_chunks = 2;
+	check_refused(impossible);
+	region.header->nr_processes = 0;
+	check_refused(impossible);
+	region.header->chunk_size = CHUNK + 8;
+	check_refused(impossible);
+	region.header->nr_chunks *= 2;
+	check_refused(misfit);
+	region.header->nr_slots = 3;
+	check_refused(misfit);
+	region.header->processes_at += 64;
+	check_refused(misfit);
+	region.header->slots_at += 64;
+	check_refused(misfit);
+	region.header->rings_at += 4096;
+	check_refused(misfit);
+	region.header->size += 4096;
+	check_refused(misfit);
+}
+
 static void sealed_chunks_come_in_order(void)
 {
 	uint64_t k, next;
@@ -448,6 +516,8 @@ static void whatever_a_program_writes_the_consumer_goes_on(void)
 
 int main(void)
 {
+	RUN(a_region_is_opened_with_all_its_parts);
+	RUN(a_header_that_makes_no_sense_is_refused);
 	RUN(sealed_chunks_come_in_order);
 	RUN(a_hole_is_waited_for_and_then_skipped);
 	RUN(the_dead_leave_what_they_filled);
