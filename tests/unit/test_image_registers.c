@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_image_registers.c - registers of running threads; interrupted system calls go on. */
 #include <errno.h>
+#include <linux/btf.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -465,6 +466,145 @@ static void types_that_are_damaged_are_refused(void)
 	free(data);
 }
 
+/* ---- types of the kernel, made by hand ------------------------------------------------ */
+
+static struct {
+	struct btf_header header;
+	uint32_t types[64];
+	char names[64];
+} made;
+static uint32_t nr_words, names_size;
+
+static uint32_t add_name(const char *name)
+{
+	uint32_t at = names_size;
+
+	CHECK(names_size + strlen(name) < sizeof(made.names));
+	memcpy(made.names + at, name, strlen(name) + 1);
+	names_size += (uint32_t)strlen(name) + 1;
+	return at;
+}
+
+static void add_words(uint32_t a, uint32_t b, uint32_t c)
+{
+	CHECK(nr_words + 3 <= 64);
+	made.types[nr_words++] = a;
+	made.types[nr_words++] = b;
+	made.types[nr_words++] = c;
+}
+
+#define KIND(kind, nr) ((uint32_t)BTF_KIND_##kind << 24 | (nr))
+
+/*
+ * 1: int; 2: union { int u0; int u1 }; 3: struct inner { int x; (unnamed 2) };
+ * 4: struct outer { int a; int b; (unnamed 3); struct inner named };
+ * 5: with bit fields, struct bits { int low : 3; int high }; 6: FUNC_PROTO; 7: FUNC run
+ */
+static unsigned char *make_types(size_t *size)
+{
+	unsigned char *data = malloc(sizeof(made));
+
+	memset(&made, 0, sizeof(made));
+	nr_words = names_size = 0;
+	add_name("");
+	add_words(add_name("int"), KIND(INT, 0), 4);
+	made.types[nr_words++] = 32;
+	add_words(0, KIND(UNION, 2), 4);
+	add_words(add_name("u0"), 1, 0);
+	add_words(add_name("u1"), 1, 0);
+	add_words(add_name("inner"), KIND(STRUCT, 2), 8);
+	add_words(add_name("x"), 1, 0);
+	add_words(0, 2, 32);
+	add_words(add_name("outer"), KIND(STRUCT, 4), 24);
+	add_words(add_name("a"), 1, 0);
+	add_words(add_name("b"), 1, 32);
+	add_words(0, 3, 64);
+	add_words(add_name("named"), 3, 128);
+	add_words(add_name("bits"), KIND(STRUCT, 2) | 1u << 31, 8);
+	add_words(add_name("low"), 1, 3u << 24);
+	add_words(add_name("high"), 1, 32);
+	add_words(0, KIND(FUNC_PROTO, 1), 0);
+	made.types[nr_words++] = 0;
+	made.types[nr_words++] = 1;
+	add_words(add_name("run"), KIND(FUNC, 0), 6);
+	made.header = (struct btf_header){ .magic = BTF_MAGIC,
+					   .version = 1,
+					   .hdr_len = sizeof(made.header),
+					   .type_len = nr_words * 4,
+					   .str_off = sizeof(made.types),
+					   .str_len = names_size };
+	*size = sizeof(made);
+	CHECK(data != NULL);
+	memcpy(data, &made, sizeof(made));
+	return data;
+}
+
+static void members_and_functions_are_found_by_name(void)
+{
+	struct kernel_btf btf;
+	size_t size;
+	unsigned char *data = make_types(&size);
+
+	CHECK_EQ(kernel_btf_parse(&btf, data, size), 0);
+	CHECK_EQ(btf.nr, 8);
+	CHECK_EQ(kernel_btf_member(&btf, "outer", "a"), 0);
+	CHECK_EQ(kernel_btf_member(&btf, "outer", "b"), 4);
+	CHECK_EQ(kernel_btf_member(&btf, "outer", "x"), 8); /* of an unnamed member */
+	CHECK_EQ(kernel_btf_member(&btf, "outer", "u0"), 12);
+	CHECK_EQ(kernel_btf_member(&btf, "outer", "u1"), 12);
+	CHECK_EQ(kernel_btf_member(&btf, "outer", "named"), 16);
+	CHECK_EQ(kernel_btf_member(&btf, "inner", "u1"), 4);
+	CHECK_EQ(kernel_btf_member(&btf, "bits", "low"), 0);
+	CHECK_EQ(kernel_btf_member(&btf, "bits", "high"), 4);
+	CHECK_EQ(kernel_btf_member(&btf, "outer", "none"), -ENOENT);
+	CHECK_EQ(kernel_btf_member(&btf, "int", "a"), -ENOENT); /* of another kind */
+	CHECK_EQ(kernel_btf_member(&btf, "out", "a"), -ENOENT);
+	CHECK_EQ(kernel_btf_function(&btf, "run"), 7);
+	CHECK_EQ(kernel_btf_function(&btf, "outer"), -ENOENT);
+	kernel_btf_close(&btf);
+	CHECK(!btf.data && !btf.at && btf.nr == 0);
+}
+
+/* Each change of the header alone makes it invalid. */
+static void a_header_that_does_not_fit_is_refused(void)
+{
+	static const struct {
+		size_t offset;
+		uint32_t value;
+	} changes[] = {
+		{ offsetof(struct btf_header, magic), 0x0000eb9e },
+		{ offsetof(struct btf_header, hdr_len), sizeof(struct btf_header) - 1 },
+		{ offsetof(struct btf_header, hdr_len), sizeof(made) + 1 },
+		{ offsetof(struct btf_header, type_off), sizeof(made) },
+		{ offsetof(struct btf_header, type_len), sizeof(made) },
+		{ offsetof(struct btf_header, str_off), sizeof(made) },
+		{ offsetof(struct btf_header, str_len), 0 },
+		{ offsetof(struct btf_header, str_len), sizeof(made) },
+	};
+	struct kernel_btf btf;
+	unsigned char *data;
+	size_t i, size;
+
+	for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		data = make_types(&size);
+		memcpy(data + changes[i].offset, &changes[i].value, sizeof(changes[i].value));
+		CHECK_EQ(kernel_btf_parse(&btf, data, size), -EINVAL);
+		CHECK(!btf.data && btf.nr == 0);
+	}
+	/* Names without an end, and a type that is longer than the types. */
+	data = make_types(&size);
+	data[offsetof(__typeof__(made), names) + names_size - 1] = 'x';
+	CHECK_EQ(kernel_btf_parse(&btf, data, size), -EINVAL);
+	data = make_types(&size);
+	((struct btf_header *)data)->type_len -= 4;
+	CHECK_EQ(kernel_btf_parse(&btf, data, size), 0); /* the function is cut off */
+	CHECK_EQ(kernel_btf_function(&btf, "run"), -ENOENT);
+	kernel_btf_close(&btf);
+	data = make_types(&size);
+	((struct btf_header *)data)->type_len -= 16;
+	CHECK_EQ(kernel_btf_parse(&btf, data, size), -EINVAL);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -476,5 +616,7 @@ int main(void)
 	RUN(a_signal_during_a_stop_interrupts_as_without_it);
 	RUN(a_stopped_process_stays_stopped);
 	RUN(the_status_of_a_child_is_left_to_its_parent);
+	RUN(members_and_functions_are_found_by_name);
+	RUN(a_header_that_does_not_fit_is_refused);
 	return 0;
 }

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -231,6 +233,59 @@ static void a_held_program_runs_when_it_is_released(void)
 	CHECK(access(path, F_OK) < 0);
 }
 
+#if defined(__x86_64__)
+/* The file that is mapped at @addr in process @pid. */
+static const char *file_at(pid_t pid, unsigned long long addr)
+{
+	static char line[512];
+	unsigned long long from, to;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "r");
+	CHECK(f != NULL);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx-%llx", &from, &to) == 2 && addr >= from && addr < to)
+			break;
+		line[0] = '\0';
+	}
+	fclose(f);
+	return line;
+}
+
+static bool is_mapped(pid_t pid, const char *file)
+{
+	char path[64], line[512];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "r");
+	CHECK(f != NULL);
+	while (!found && fgets(line, sizeof(line), f))
+		found = strstr(line, file) != NULL;
+	fclose(f);
+	return found;
+}
+
+/* The loader has mapped and relocated all libraries, and has called none of them. */
+static void a_held_program_stops_in_the_loader(void)
+{
+	struct user_regs_struct regs;
+	struct launch l;
+
+	if (!hold(&l, "exit 5"))
+		return await_end(&l);
+	CHECK_EQ(ptrace(PTRACE_GETREGS, l.pid, NULL, &regs), 0);
+	CHECK(strstr(file_at(l.pid, regs.rip), "/ld-") != NULL);
+	CHECK(is_mapped(l.pid, "/libc.so"));
+	launch_release(&l);
+	await_end(&l);
+	CHECK_EQ(launch_exit_status(&l), 5);
+}
+#endif
+
 static void a_held_program_that_is_missing_is_refused(void)
 {
 	char *argv[] = { "/no/such/program", NULL };
@@ -259,6 +314,9 @@ int main(void)
 	RUN(standard_output_can_go_to_standard_error);
 	RUN(a_failure_says_what_to_do);
 	RUN(a_held_program_runs_when_it_is_released);
+#if defined(__x86_64__)
+	RUN(a_held_program_stops_in_the_loader);
+#endif
 	RUN(a_held_program_that_is_missing_is_refused);
 	RUN(the_program_has_the_signals_of_the_user);
 	CHECK_EQ(rmdir(folder), 0);

@@ -22,6 +22,7 @@
 #include "check.h"
 #include "process/elf_headers.h"
 #include "process/image_backend.h"
+#include "process/image_hidden.h"
 #include "process/page_residency.h"
 #include "process/process_image.h"
 
@@ -238,6 +239,79 @@ static void both_ways_to_find_resident_pages_agree(void)
 	}
 	residency_close(&r);
 	child_end(&c);
+}
+
+static void runs_of_pages_are_joined(void)
+{
+	uint64_t after, start;
+	struct page_residency r;
+	struct page_run runs[4];
+	uint8_t *pages = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			      -1, 0);
+	int way;
+
+	CHECK(pages != MAP_FAILED);
+	CHECK_EQ(madvise(pages, 8 * PAGE, MADV_NOHUGEPAGE), 0);
+	start = (uint64_t)(uintptr_t)pages;
+	pages[1 * PAGE] = pages[2 * PAGE] = pages[3 * PAGE] = pages[6 * PAGE] = 1;
+	CHECK_EQ(residency_open(&r, getpid()), 0);
+	CHECK_EQ(r.page, PAGE);
+	for (way = 0; r.fd >= 0 && way < 2; way++) {
+		CHECK_EQ(residency_find(&r, start, start + 8 * PAGE, runs, 4, &after), 2);
+		CHECK_EQ(after, start + 8 * PAGE);
+		CHECK(runs[0].start == start + PAGE && runs[0].end == start + 4 * PAGE);
+		CHECK(runs[1].start == start + 6 * PAGE && runs[1].end == start + 7 * PAGE);
+		CHECK(!runs[0].is_swapped && !runs[0].is_file);
+		/* Room for one. */
+		CHECK_EQ(residency_find(&r, start, start + 8 * PAGE, runs, 1, &after), 1);
+		CHECK_EQ(runs[0].end, start + 4 * PAGE);
+		CHECK(after >= start + 4 * PAGE && after <= start + 6 * PAGE);
+		CHECK_EQ(residency_find(&r, start + 4 * PAGE, start + 6 * PAGE, runs, 4, &after),
+			 0);
+		r.by_scan = false;
+	}
+	if (r.fd >= 0)
+		CHECK_EQ(residency_find(&r, 0, UINT64_C(1) << 46, runs, 4, &after), -EFBIG);
+	if (r.fd >= 0)
+		close(r.fd);
+	r.fd = -1; /* not allowed: all pages may be there */
+	after = 0;
+	CHECK_EQ(residency_find(&r, start, start + 8 * PAGE, runs, 4, &after), 1);
+	CHECK(runs[0].start == start && runs[0].end == start + 8 * PAGE);
+	CHECK_EQ(after, start + 8 * PAGE);
+	residency_close(&r);
+	munmap(pages, 8 * PAGE);
+}
+
+/* Of a file in memory with data in pages 2, 3 and 6, mapped from its second page on. */
+static void data_of_shared_memory_is_counted(void)
+{
+	struct image_range range = { .start = 0x100000,
+				     .end = 0x100000 + 7 * PAGE,
+				     .offset = PAGE };
+	int fd = memfd_create("holes", MFD_CLOEXEC);
+	char byte = 1;
+
+#define COUNT(from, to) \
+	hidden_shared(fd, &range, range.start + (from)*PAGE, range.start + (to)*PAGE)
+	CHECK(fd >= 0 && ftruncate(fd, 8 * PAGE) == 0);
+	CHECK_EQ(COUNT(0, 7), 0);
+	CHECK(pwrite(fd, &byte, 1, 2 * PAGE) == 1 && pwrite(fd, &byte, 1, 3 * PAGE) == 1 &&
+	      pwrite(fd, &byte, 1, 6 * PAGE) == 1);
+	CHECK_EQ(COUNT(0, 7), 3 * PAGE);
+	CHECK_EQ(COUNT(0, 1), 0);
+	CHECK_EQ(COUNT(0, 2), PAGE);
+	CHECK_EQ(COUNT(2, 7), 2 * PAGE);
+	CHECK_EQ(COUNT(3, 5), 0);
+	CHECK_EQ(COUNT(5, 6), PAGE);
+	CHECK_EQ(COUNT(6, 7), 0);
+	close(fd);
+	fd = -1; /* it cannot be opened: all of it may be data */
+	CHECK_EQ(COUNT(0, 7), 7 * PAGE);
+	fd = open("/dev/null", O_WRONLY | O_CLOEXEC); /* and so if it cannot be searched */
+	CHECK_EQ(COUNT(1, 3), 2 * PAGE);
+	close(fd);
+#undef COUNT
 }
 
 static void memory_is_read_up_to_the_first_gap(void)
@@ -619,6 +693,8 @@ int main(int argc, char **argv)
 	RUN(other_machines_are_refused_with_their_names);
 	RUN(all_resident_memory_is_visited_and_no_page_is_added);
 	RUN(both_ways_to_find_resident_pages_agree);
+	RUN(runs_of_pages_are_joined);
+	RUN(data_of_shared_memory_is_counted);
 	RUN(memory_is_read_up_to_the_first_gap);
 	RUN(memory_is_read_in_a_sandbox_too);
 	RUN(modules_have_the_bias_of_the_loader);

@@ -271,6 +271,78 @@ static void the_build_id_of_a_deleted_program_is_read(void)
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 }
 
+/* A map of @pid whose path contains @words. */
+static const struct process_map *map_of(const struct process_maps *maps, const char *words)
+{
+	size_t i = 0;
+
+	while (i < maps->nr && (!maps->list[i].path || !strstr(maps->list[i].path, words)))
+		i++;
+	CHECK(i < maps->nr);
+	return &maps->list[i];
+}
+
+static ino_t inode_of(int fd)
+{
+	struct stat st;
+
+	CHECK(fd >= 0 && fstat(fd, &st) == 0);
+	close(fd);
+	return st.st_ino;
+}
+
+/* map_files is for root: others use the program, the path in its root, and the path here. */
+static void open_as_user(const char *path)
+{
+	struct process_maps maps;
+	struct process_map map;
+	pid_t pid;
+	int input = start_copy(path, &pid), status;
+
+	CHECK_EQ(process_maps_read(pid, &maps), 0);
+	map = *map_of(&maps, path);
+	CHECK_EQ(inode_of(mapped_file_open(pid, &map)), map.inode);
+	map = *map_of(&maps, "/libc.so");
+	CHECK_EQ(inode_of(mapped_file_open(pid, &map)), map.inode);
+	/* It is not the program, and another file may have its name now. */
+	map.deleted = true;
+	errno = 0;
+	CHECK(mapped_file_open(pid, &map) == -1 && errno == ENOENT);
+	map.deleted = false;
+	/* Without the process: the path here, if it is the same file. */
+	CHECK_EQ(inode_of(mapped_file_open(1 << 28, &map)), map.inode);
+	map.inode++;
+	CHECK(mapped_file_open(1 << 28, &map) == -1 && errno == ENOENT);
+	map.path = (char *)"/no/such/file";
+	CHECK_EQ(mapped_file_open(pid, &map), -1);
+	CHECK(inode_of(mapped_file_open_path(pid, "/")) > 0);
+	CHECK(inode_of(mapped_file_open_path(1 << 28, "/")) > 0);
+	CHECK_EQ(mapped_file_open_path(pid, "/no/such/file"), -1);
+	process_maps_free(&maps);
+	close(input);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	_exit(0);
+}
+
+static void files_are_opened_without_privileges(void)
+{
+	const char *path = path_of("program2");
+	int status;
+	pid_t pid;
+
+	copy_program(path);
+	CHECK(chmod(path, 0755) == 0 && chmod(folder, 0755) == 0);
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		CHECK(getuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0));
+		open_as_user(path);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(unlink(path) == 0);
+}
+
 static void a_process_that_has_ended_has_no_mappings(void)
 {
 	struct process_maps maps;
@@ -346,6 +418,7 @@ int main(int argc, char **argv)
 	RUN(a_deleted_file_is_marked_and_so_is_one_that_is_called_so);
 	RUN(shared_memory_has_a_name_and_the_id_of_its_segment);
 	RUN(the_build_id_of_a_deleted_program_is_read);
+	RUN(files_are_opened_without_privileges);
 	RUN(a_process_that_has_ended_has_no_mappings);
 	RUN(lines_that_the_kernel_does_not_write_are_skipped);
 	RUN(only_a_mapped_file_is_mapped);
