@@ -61,6 +61,10 @@ struct Point {
 	double y;
 };
 
+struct Letters {
+	char32_t a, e, euro, smile;
+};
+
 static Task<int> leaf(int number)
 {
 	long wide = 1000000000000 + number;
@@ -70,6 +74,7 @@ static Task<int> leaf(int number)
 	Point point = { number, 2.5 };
 	int list[3] = { 1, 2, number };
 	std::string text = "secret";
+	Letters letters = { U'A', U'\u00e9', U'\u20ac', U'\U0001f600' };
 
 	KEEP(number);
 	KEEP(wide);
@@ -79,6 +84,7 @@ static Task<int> leaf(int number)
 	KEEP(point);
 	KEEP(list);
 	KEEP(text);
+	KEEP(letters);
 	co_return co_await gate.wait(number); // @leaf
 }
 
@@ -128,6 +134,49 @@ static Task<> blocks(int fd)
 	co_await gate.wait();
 	while (read(fd, &byte, 1) == 1)
 		;
+}
+
+// As a coroutine of the SDK: its promise has the address of an entry in a region.
+struct Station {
+	uint64_t before;
+	const void *life;
+};
+
+struct Traced {
+	struct promise_type {
+		Station my_station{};
+
+		promise_type(uintptr_t entry)
+		{
+			my_station.life = reinterpret_cast<const void *>(entry);
+		}
+		Traced get_return_object()
+		{
+			held.push_back(std::coroutine_handle<promise_type>::from_promise(*this));
+			return {};
+		}
+		std::suspend_never initial_suspend() noexcept
+		{
+			return {};
+		}
+		std::suspend_always final_suspend() noexcept
+		{
+			return {};
+		}
+		void return_void()
+		{
+		}
+		void unhandled_exception()
+		{
+			std::terminate();
+		}
+	};
+};
+
+static Traced traced(uintptr_t entry)
+{
+	KEEP(entry);
+	co_await Silence{}; // @traced
 }
 
 static void name_fd(const char *name, int fd)
@@ -218,6 +267,8 @@ int main()
 		held.push_back(task);
 		task.resume();
 	}
+	for (uintptr_t entry = 1; entry <= 5; entry++)
+		traced(entry << 20);
 	lose_two();
 	auto finished = done().detach();
 	held.push_back(finished);

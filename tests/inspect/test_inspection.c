@@ -368,14 +368,14 @@ static void check_order(const json_t *found)
 	bool is_waiting = false;
 	size_t i;
 
-	CHECK_EQ(json_array_size(groups), 9); /* two descriptors have the same fault */
+	CHECK_EQ(json_array_size(groups), 10); /* two descriptors have the same fault */
 	for (i = 0; i < json_array_size(groups); i++) {
 		bool waits = !strcmp(str(json_array_get(groups, i), "verdict"), "waiting");
 
 		CHECK(!is_waiting || waits);
 		is_waiting = waits;
 	}
-	CHECK_EQ(num(json_array_get(groups, 6), "count"), 3); /* the largest that waits */
+	CHECK_EQ(num(json_array_get(groups, 6), "count"), 5); /* the largest that waits */
 }
 
 static void check_threads(const json_t *found, bool is_running)
@@ -409,8 +409,8 @@ static void check_found(const json_t *found, bool is_running, bool is_gcc)
 {
 	CHECK_EQ(num(found, "pid"), bed);
 	CHECK_EQ(strncmp(str(found, "name"), "inspection", 10), 0);
-	/* 3 stacks of 3, 2 lost, 1 not started, 7 for descriptors. */
-	CHECK_EQ(num(found, "coroutines"), 19);
+	/* 3 stacks of 3, 2 lost, 1 not started, 7 for descriptors, 5 as those of the SDK. */
+	CHECK_EQ(num(found, "coroutines"), 24);
 	CHECK_EQ(num(found, "finished"), 1);
 	CHECK_EQ(num(found, "running"), 1);
 	CHECK_EQ(num(found, "changed"), 0);
@@ -490,6 +490,11 @@ static void check_locals(struct inspection *in)
 	CHECK(json_real_value(member_of(v, "y")) == 2.5);
 	CHECK_EQ(json_integer_value(json_object_get(local_of(level, "text"), "length")), 6);
 	CHECK_EQ(json_array_size(json_object_get(g, "member_locals")), 2);
+	v = local_of(level, "letters");
+	CHECK_STR(json_string_value(member_of(v, "a")), "A");
+	CHECK_STR(json_string_value(member_of(v, "e")), "\xc3\xa9");
+	CHECK_STR(json_string_value(member_of(v, "euro")), "\xe2\x82\xac");
+	CHECK_STR(json_string_value(member_of(v, "smile")), "\xf0\x9f\x98\x80");
 	json_decref(found);
 	/* The contents of strings are shown on request only. */
 	text = text_of(in, false, &o);
@@ -499,6 +504,8 @@ static void check_locals(struct inspection *in)
 	o.show_values = true;
 	text = text_of(in, false, &o);
 	CHECK(strstr(text, "secret") != NULL);
+	CHECK(strstr(text, "letters = { a = 'A', e = '\xc3\xa9', euro = '\xe2\x82\xac', "
+			   "smile = '\xf0\x9f\x98\x80' }") != NULL);
 	free(text);
 }
 
@@ -510,7 +517,7 @@ static void check_text(struct inspection *in)
 	snprintf(part, sizeof(part), "process %d (inspection", (int)bed);
 	CHECK_EQ(strncmp(text, part, strlen(part)), 0);
 	CHECK(strstr(text, "), 3 threads\n") != NULL);
-	CHECK(strstr(text, "19 suspended coroutines, 1 at their end and not destroyed, 1 "
+	CHECK(strstr(text, "24 suspended coroutines, 1 at their end and not destroyed, 1 "
 			   "running\n") != NULL);
 	CHECK(strstr(text, "\n3 x waiting") != NULL);
 	CHECK(strstr(text, "\n2 x unreachable, ") != NULL);
@@ -535,7 +542,7 @@ static void check_text(struct inspection *in)
 	free(text);
 	o.groups_max = 4;
 	text = text_of(in, false, &o);
-	CHECK(strstr(text, "\nand 5 more groups (--all)\n") != NULL);
+	CHECK(strstr(text, "\nand 6 more groups (--all)\n") != NULL);
 	free(text);
 }
 
@@ -557,6 +564,8 @@ static void a_running_program_is_described(void)
 	inspection_free(in);
 	image_close(&image);
 }
+
+#include "inspection_traced.h"
 
 static void a_saved_program_is_described_alike(void)
 {
@@ -610,7 +619,7 @@ static void a_stopped_program_has_native_stacks(void)
 	CHECK_EQ(image_open_process(&image, bed, &err), 0);
 	in = look(&image, true);
 	found = json_of(in, &o);
-	CHECK_EQ(num(found, "coroutines"), 19);
+	CHECK_EQ(num(found, "coroutines"), 24);
 	check_stacks(found, bed_is_gcc());
 	check_waits(found, bed_is_gcc());
 	check_threads(found, true);
@@ -691,13 +700,13 @@ static void check_profile_text(struct profile_run *run)
 	run->elapsed_ns = 300000000;
 	run->stopped_ns = 1500000;
 	printer_begin(&p, f, false);
-	profile_print(run, &p, 2);
+	profile_print(run, &p, 3);
 	CHECK_EQ(printer_end(&p), 0);
 	fclose(f);
 	CHECK(strstr(text, " (bed), 3 looks in 0.3 s, each stands for 100 ms\n") != NULL);
-	CHECK(strstr(text, "14.0 tasks on average: 13.0 waiting, 1.0 running\n") != NULL);
-	CHECK(strstr(text, "  42.86 %           1.8       6.0  waiting ") != NULL);
-	CHECK(strstr(text, "  21.43 %           0.9       3.0  waiting ") != NULL);
+	CHECK(strstr(text, "19.0 tasks on average: 18.0 waiting, 1.0 running\n") != NULL);
+	CHECK(strstr(text, "  31.58 %           1.8       6.0  waiting ") != NULL);
+	CHECK(strstr(text, "  15.79 %           0.9       3.0  waiting ") != NULL);
 	CHECK(strstr(text, "<- middle") != NULL);
 	CHECK(strstr(text, "<- root") != NULL);
 	CHECK(strstr(text, " more stacks (--all)\n") != NULL);
@@ -715,7 +724,7 @@ static void check_profile_text(struct profile_run *run)
 	CHECK_EQ(num(json, "pid"), bed);
 	CHECK_STR(str(json, "name"), "bed");
 	CHECK_EQ(num(json, "looks"), 3);
-	CHECK_EQ(num(json, "samples"), 42);
+	CHECK_EQ(num(json, "samples"), 57);
 	CHECK_EQ(num(json, "period_ns"), 100000000);
 	CHECK_EQ(num(json, "elapsed_ns"), 300000000);
 	CHECK_STR(str(json, "ended_by"), "duration");
@@ -726,7 +735,7 @@ static void check_profile_text(struct profile_run *run)
 	CHECK_STR(str(stack, "state"), "waiting");
 	CHECK(is_at(level_of(stack, 0), "reads"));
 	CHECK(flag(level_of(stack, 0), "exact"));
-	stack = json_array_get(json_object_get(json, "stacks"), 1);
+	stack = json_array_get(json_object_get(json, "stacks"), 2);
 	CHECK_EQ(json_array_size(json_object_get(stack, "stack")), 3);
 	CHECK(is_at(level_of(stack, 2), "root"));
 	json_decref(json);
@@ -755,10 +764,11 @@ static void looks_are_added_up(void)
 	CHECK_EQ(samples_at(&profile, "lost", PROFILE_WAITING), 6);
 	CHECK_EQ(samples_at(&profile, "reads", PROFILE_WAITING), 18);
 	CHECK_EQ(samples_at(&profile, "writes", PROFILE_WAITING), 3);
-	/* 3 stacks, 2 lost, 1 not started, 7 for descriptors: an awaited frame is not counted. */
-	CHECK_EQ(profile.samples[PROFILE_WAITING], 3 * 13);
+	/* 3 stacks, 2 lost, 1 not started, 7 for descriptors, 5 traced: an awaited frame is not
+	 * counted. */
+	CHECK_EQ(profile.samples[PROFILE_WAITING], 3 * 18);
 	CHECK_EQ(profile.samples[PROFILE_RUNNING], 3);
-	CHECK_EQ(wait_profile_samples(&profile), 3 * 14);
+	CHECK_EQ(wait_profile_samples(&profile), 3 * 19);
 	wait_profile_sort(&profile);
 	CHECK_EQ(profile.stacks[0].samples, 18);
 	CHECK_EQ(profile.stacks[0].most, 6);
@@ -792,6 +802,7 @@ int main(int argc, char **argv)
 	index_cache_set(false);
 	bed_start();
 	RUN(a_running_program_is_described);
+	RUN(coroutines_of_the_sdk_are_joined);
 	RUN(a_saved_program_is_described_alike);
 	RUN(looks_are_added_up);
 	RUN(a_stopped_program_has_native_stacks);

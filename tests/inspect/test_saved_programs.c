@@ -231,6 +231,40 @@ static struct type_rules *rules_load(void)
 	return rules;
 }
 
+/* Futures at the first and the last byte of a task, and one that is in no task. */
+static void check_traced_tasks(struct inspection *in)
+{
+	const struct tokio_task *task = in->tokio.tasks;
+	uint64_t size = rust_futures_type(in->tokio.futures, task->type)->size, number;
+	struct traced_list list = { .nr = 4 };
+
+	list.at = calloc(4, sizeof(*list.at));
+	CHECK(list.at != NULL && size > 0);
+	list.at[0].addr = task->addr + size - 1;
+	list.at[1].addr = 4096;
+	list.at[2].addr = task->addr;
+	list.at[3].addr = in->tokio.tasks[in->tokio.nr - 1].addr;
+	CHECK_EQ(traced_join(&list, in), 0);
+	CHECK_EQ(list.nr_joined, 3);
+	CHECK(list.at[0].is_joined && !list.at[1].is_joined && list.at[2].is_joined);
+	CHECK(u64map_get(&list.by_task, 0, &number) && number == 1);
+	CHECK_EQ(list.next_of_task[0], 3);
+	CHECK_EQ(list.next_of_task[1], 0);
+	if (in->tokio.nr > 1) {
+		CHECK_EQ(list.next_of_task[2], 0);
+		CHECK(u64map_get(&list.by_task, in->tokio.nr - 1, &number) && number == 4);
+	}
+	traced_list_release(&list);
+	/* One byte before the task: its header. */
+	list.nr = 1;
+	list.at = calloc(1, sizeof(*list.at));
+	CHECK(list.at != NULL);
+	list.at[0].addr = task->addr - 1;
+	CHECK_EQ(traced_join(&list, in), 0);
+	CHECK_EQ(list.nr_joined, 0);
+	traced_list_release(&list);
+}
+
 static bool check_program(const char *folder, const char *name, const struct type_rules *rules)
 {
 	static const struct inspect_print_options plain_report = { 0 };
@@ -253,6 +287,8 @@ static bool check_program(const char *folder, const char *name, const struct typ
 	check_report(in, name, "", &plain_report);
 	snprintf(with_locals, sizeof(with_locals), "%s.locals", name);
 	check_report(in, with_locals, compiler, &variables);
+	if (in->tokio.nr)
+		check_traced_tasks(in);
 	inspection_free(in);
 	image_close(&image);
 	free(compiler);
