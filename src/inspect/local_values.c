@@ -210,7 +210,10 @@ static void locals_add_located(struct local_values *v, struct local_reader *r,
 
 	if (!data || !frame_location_read(var->base, var->ops, var->nr_ops, v->addr,
 					  locals_memory_read, v, &value)) {
-		local_value_add_state(r, var->name, type, data ? "not in memory" : "too large");
+		local_value_add_state(r, var->name, type,
+				      data   ? "not in memory"
+				      : size ? "too large"
+					     : "its size is unknown");
 	} else {
 		if (!memchr(bytes.valid, 0, size))
 			bytes.valid = NULL;

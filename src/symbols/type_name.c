@@ -10,11 +10,24 @@
 #define TYPE_NAME_DEPTH_MAX 8
 #define TYPE_DIMENSIONS_MAX 8
 
+/* The type that an attribute refers to; not a declaration of what a type unit defines. */
+static bool type_referred(Dwarf_Attribute *attr, Dwarf_Die *out)
+{
+	Dwarf_Attribute signature;
+	Dwarf_Die whole;
+
+	if (!dwarf_formref_die(attr, out))
+		return false;
+	if (dwarf_formref_die(dwarf_attr(out, DW_AT_signature, &signature), &whole))
+		*out = whole;
+	return true;
+}
+
 bool type_of_die(Dwarf_Die *die, Dwarf_Die *out)
 {
 	Dwarf_Attribute attr;
 
-	return dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attr), out) != NULL;
+	return type_referred(dwarf_attr_integrate(die, DW_AT_type, &attr), out);
 }
 
 bool type_bare(Dwarf_Die *type, Dwarf_Die *out)
@@ -120,6 +133,38 @@ static const char *type_text_suffix(int tag)
 	}
 }
 
+/* In C, the qualifier of a pointer is behind it: "const char * const". */
+static const char *type_text_qualifier(Dwarf_Die *type, bool is_behind)
+{
+	int tag = dwarf_tag(type);
+	Dwarf_Die to;
+
+	if ((tag != DW_TAG_const_type && tag != DW_TAG_volatile_type) ||
+	    is_behind != (type_of_die(type, &to) && !dwarf_diename(&to) &&
+			  *type_text_suffix(dwarf_tag(&to))))
+		return "";
+	if (is_behind)
+		return tag == DW_TAG_const_type ? " const" : " volatile";
+	return tag == DW_TAG_const_type ? "const " : "volatile ";
+}
+
+/* " Class::*", of a pointer to a member. */
+static void type_text_class(struct type_text *t, Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	const char *name;
+	Dwarf_Die class;
+
+	if (dwarf_tag(type) != DW_TAG_ptr_to_member_type)
+		return;
+	name = type_referred(dwarf_attr(type, DW_AT_containing_type, &attr), &class)
+		       ? dwarf_diename(&class)
+		       : NULL;
+	type_text_add(t, " ");
+	type_text_add(t, name ? name : "");
+	type_text_add(t, "::*");
+}
+
 static void type_text_type(struct type_text *t, Dwarf_Die *type, unsigned depth)
 {
 	const char *name = dwarf_diename(type);
@@ -136,8 +181,7 @@ static void type_text_type(struct type_text *t, Dwarf_Die *type, unsigned depth)
 		type_text_add(t, name);
 		return;
 	}
-	if (tag == DW_TAG_const_type || tag == DW_TAG_volatile_type)
-		type_text_add(t, tag == DW_TAG_const_type ? "const " : "volatile ");
+	type_text_add(t, type_text_qualifier(type, false));
 	if (tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
 	    tag == DW_TAG_enumeration_type || tag == DW_TAG_subroutine_type) {
 		type_text_add(t, tag == DW_TAG_subroutine_type    ? "function"
@@ -156,6 +200,8 @@ static void type_text_type(struct type_text *t, Dwarf_Die *type, unsigned depth)
 		type_text_add(t, count);
 	}
 	type_text_add(t, type_text_suffix(tag));
+	type_text_class(t, type);
+	type_text_add(t, type_text_qualifier(type, true));
 }
 
 const char *type_name_text(Dwarf_Die *type, char *buf, size_t size)

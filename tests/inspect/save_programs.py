@@ -30,6 +30,10 @@ PROGRAMS = [
     ("locals", "locals", GCC, ()),
     ("locals-fast", "locals", GCC_FAST, ()),
     ("locals-clang", "locals", CLANG, ()),
+    ("rare", "rare_locals", GCC, ()),
+    ("rare-types", "rare_locals", ("g++", ["-O0", "-gdwarf-4", "-fdebug-types-section"]), ()),
+    ("rare-clang", "rare_locals", CLANG, ()),
+    ("rare-clang-fast", "rare_locals", ("clang++", ["-O2", "-g"]), ()),
     ("stacks", "stacks", GCC_FAST, ()),
     ("stacks-clang", "stacks", CLANG, ()),
     ("stacks-plain", "stacks", ("g++", ["-O2"]), ()),  # without debug information
