@@ -7,6 +7,7 @@
 
 #include <malloc.h>
 
+#include "container.h"
 #include "recorded_bed.h"
 
 void __tsan_read1(void *p);
@@ -330,6 +331,34 @@ static void the_next_program_has_another_file(void)
 	CHECK_EQ(unlink(next), 0);
 }
 
+/* A trace of an earlier process that had the same number. */
+static void executes_after_another(void)
+{
+	uint64_t start_ns = 1;
+	int fd;
+
+	__tsan_read1(at(1));
+	CHECK_EQ(execl("/no/such/program", "x", NULL), -1); /* the file is complete */
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	CHECK_EQ(pwrite(fd, &start_ns, 8, offsetof(struct cray_file, start_ns)), 8);
+	close(fd);
+	execl("/proc/self/exe", "again", NULL);
+}
+
+static void a_trace_of_an_earlier_process_is_kept_as_old(void)
+{
+	char old[200];
+
+	CHECK_EQ(run(executes_after_another, "heap=0"), 0);
+	CHECK_STR(said, "");
+	read_back(path);
+	CHECK_STR(text, "r1 4d\n");
+	snprintf(old, sizeof(old), "%s.old", path);
+	CHECK_EQ(unlink(old), 0);
+	snprintf(old, sizeof(old), "%s.1", path);
+	CHECK(access(old, F_OK) < 0);
+}
+
 static char script[128];
 
 /* A file without "#!" is run by the shell. */
@@ -378,6 +407,7 @@ int main(int argc, char **argv)
 	RUN(a_freed_block_has_no_type);
 	RUN(each_exec_completes_the_trace);
 	RUN(the_next_program_has_another_file);
+	RUN(a_trace_of_an_earlier_process_is_kept_as_old);
 	RUN(the_trace_is_complete_however_the_program_ends);
 	bed_end();
 	return 0;

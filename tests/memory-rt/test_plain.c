@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_plain.c - the fast path for plain accesses writes the same bytes as the slow path.
+ * test_plain.c - the fast path for plain accesses writes the same bytes as the slow path; how
+ * finished blocks are compressed.
  *
  * Streams of units that look like programs (loops in loops, jumps, several periods, strides
  * that change) go through crw_plain(), and its code for any processor, in runs of random length,
@@ -8,6 +9,8 @@
  * the fast path: streams that never take it would prove nothing.
  */
 #include "check.h"
+#include "block_maker.h"
+#include "compress_worker.h"
 #include "decode_accesses.h"
 
 typedef uint32_t packer(struct cray_pack *p, const struct crw_unit *units, uint32_t nr);
@@ -133,10 +136,233 @@ static void no_block_has_too_many_records(void)
 	CHECK_EQ(fast.nr_accesses, CRAY_PACK_RECORDS);
 }
 
+/* ---- blocks ------------------------------------------------------------------------- */
+
+static char calls[1024];
+static size_t search_percent, code_percent;
+static bool set_fails;
+
+static void note_call(const char *what, size_t size, int level)
+{
+	size_t used = strlen(calls);
+
+	if (level)
+		snprintf(calls + used, sizeof(calls) - used, "%s %zu at %d, ", what, size, level);
+	else
+		snprintf(calls + used, sizeof(calls) - used, "%s %zu, ", what, size);
+}
+
+static size_t stub_compress(void *context, void *to, size_t room, const void *from, size_t size,
+			    int level)
+{
+	(void)context;
+	(void)from;
+	note_call("search", size, level);
+	CHECK(room >= size);
+	memset(to, 's', size * search_percent / 100);
+	return search_percent ? size * search_percent / 100 : SIZE_MAX;
+}
+
+static size_t stub_compress2(void *context, void *to, size_t room, const void *from, size_t size)
+{
+	(void)context;
+	(void)from;
+	note_call("code", size, 0);
+	CHECK(room >= size);
+	memset(to, 'c', size * code_percent / 100);
+	return code_percent ? size * code_percent / 100 : SIZE_MAX;
+}
+
+static unsigned stub_is_error(size_t code)
+{
+	return code == SIZE_MAX;
+}
+
+static size_t stub_set(void *context, int parameter, int value)
+{
+	(void)context;
+	CHECK((parameter == CRAY_ZSTD_LEVEL && value < 0) ||
+	      (parameter == CRAY_ZSTD_LITERALS && value == 1));
+	return set_fails ? SIZE_MAX : 0;
+}
+
+static const struct cray_zstd stub = { calls, stub_compress, stub_is_error, stub_set,
+				       stub_compress2 };
+
+/* A finished block with parts of 1000, @own and 3000 bytes; it is pressed.  Returns the calls. */
+static const char *press(struct cray_maker *m, uint32_t own, bool hurry)
+{
+	struct cray_streams streams = { .symbols = 960, .sites = 8, .own = own };
+
+	CHECK_EQ(sizeof(streams), 32);
+	memset(m->plain, 0, sizeof(streams));
+	memcpy(m->plain, &streams, sizeof(streams));
+	m->plain_size = m->stored_size = (size_t)4000 + own;
+	m->stored = m->plain;
+	m->codec = CRAY_CODEC_NONE;
+	m->hurry = hurry;
+	calls[0] = '\0';
+	cray_maker_press(m);
+	return calls;
+}
+
+static void check_stored(const struct cray_maker *m, size_t size)
+{
+	CHECK_EQ(m->stored_size, size);
+	CHECK(size == m->plain_size ? m->stored == m->plain && m->codec == CRAY_CODEC_NONE
+				    : m->stored == m->out && m->codec == CRAY_CODEC_ZSTD);
+}
+
+/* One block of 16 is compressed both ways, and shows what the others need. */
+static void parts_of_a_block_are_compressed_as_the_last_try_says(void)
+{
+	static const char both[] = "code 1000, search 1000 at 5, code 2000, search 2000 at 5, "
+				   "code 3000, search 3000 at 5, ";
+	struct cray_maker *m = cray_maker_new(5, &stub);
+	int i;
+
+	search_percent = code_percent = 50;
+	CHECK_STR(press(m, 2000, false), both);
+	check_stored(m, 3000);
+	CHECK(m->out[0] == 's' && m->out[2999] == 's');
+	for (i = 1; i < 16; i++) {
+		/* Searching saves nothing: not the symbols, unless the program waits. */
+		CHECK_STR(press(m, 2000, i % 2),
+			  i % 2 ? "code 1000, code 2000, code 3000, "
+				: "search 1000 at 5, code 2000, code 3000, ");
+		check_stored(m, 3000);
+	}
+	search_percent = 10; /* repetitions */
+	CHECK_STR(press(m, 2000, true), "code 1000, search 1000 at 1, code 2000, search 2000 at 1, "
+					"code 3000, search 3000 at 1, ");
+	CHECK_STR(press(m, 2000, true), "search 1000 at 1, search 2000 at 1, search 3000 at 1, ");
+	check_stored(m, 600);
+	CHECK_STR(press(m, 2000, false), "search 1000 at 5, search 2000 at 5, search 3000 at 5, ");
+	cray_maker_free(m);
+	/* A search that saves a 32nd or less is not worth it. */
+	m = cray_maker_new(1, &stub);
+	search_percent = 32;
+	code_percent = 33;
+	press(m, 2000, false);
+	CHECK(m->parts[1].is_coding && m->parts[2].is_coding && !m->parts[0].is_coding);
+	CHECK(m->parts[0].random && m->parts[1].random && m->parts[2].random);
+	m->turn = 16;
+	code_percent = 34;
+	press(m, 2000, false);
+	CHECK(!m->parts[1].is_coding && !m->parts[2].is_coding);
+	cray_maker_free(m);
+}
+
+static void small_parts_have_no_frame_of_their_own(void)
+{
+	struct cray_maker *m = cray_maker_new(1, &stub);
+
+	search_percent = code_percent = 50;
+	CHECK_STR(press(m, 256, false), "code 1000, search 1000 at 1, code 256, search 256 at 1, "
+					"code 3000, search 3000 at 1, ");
+	CHECK_STR(press(m, 255, false), "search 1255 at 1, code 3000, ");
+	CHECK_STR(press(m, 0, false), "search 1000 at 1, code 3000, ");
+	cray_maker_free(m);
+}
+
+static void what_cannot_be_compressed_is_stored_as_it_is(void)
+{
+	static const struct cray_zstd none;
+	struct cray_maker *m = cray_maker_new(1, &stub);
+	char bytes[400] = { 0 };
+
+	search_percent = 100; /* not smaller */
+	code_percent = 100;
+	press(m, 2000, false);
+	check_stored(m, 6000);
+	m->turn = 0;
+	code_percent = 50;
+	search_percent = 0; /* fails */
+	CHECK_STR(press(m, 2000, false), "code 1000, search 1000 at 1, ");
+	check_stored(m, 6000);
+	set_fails = true; /* an old version: no codes */
+	search_percent = 50;
+	CHECK_STR(press(m, 2000, true), "search 1000 at 1, search 2000 at 1, search 3000 at 1, ");
+	check_stored(m, 3000);
+	set_fails = false;
+	/* Other bytes. */
+	calls[0] = '\0';
+	cray_maker_press_bytes(m, bytes, sizeof(bytes));
+	CHECK_STR(calls, "search 400 at 1, ");
+	CHECK(m->codec == CRAY_CODEC_ZSTD && m->stored == m->out && m->stored_size == 200);
+	search_percent = 100;
+	cray_maker_press_bytes(m, bytes, sizeof(bytes));
+	CHECK(m->codec == CRAY_CODEC_NONE && m->stored == (uint8_t *)bytes);
+	CHECK(m->stored_size == 400 && m->plain_size == 400);
+	cray_maker_free(m);
+	/* Without compression, and without a level. */
+	m = cray_maker_new(1, &none);
+	CHECK_STR(press(m, 2000, false), "");
+	check_stored(m, 6000);
+	cray_maker_press_bytes(m, bytes, sizeof(bytes));
+	CHECK(m->codec == CRAY_CODEC_NONE && m->stored_size == 400);
+	cray_maker_free(m);
+	m = cray_maker_new(0, &stub);
+	CHECK_STR(press(m, 2000, false), "");
+	cray_maker_press_bytes(m, bytes, sizeof(bytes));
+	CHECK_STR(calls, "");
+	cray_maker_free(m);
+}
+
+/* ---- the thread that compresses ----------------------------------------------------------- */
+
+static void make_block(struct cray_maker *m)
+{
+	struct cray_streams streams = { .symbols = 968 };
+
+	memcpy(m->plain, &streams, sizeof(streams));
+	m->plain_size = m->stored_size = 1000;
+	m->stored = m->plain;
+	m->codec = CRAY_CODEC_NONE;
+}
+
+static void blocks_are_compressed_in_a_thread(void)
+{
+	struct cray_maker *m[CRT_PRESS_MAX];
+	uint32_t i, round, ticket[CRT_PRESS_MAX];
+
+	search_percent = code_percent = 50;
+	calls[0] = '\0';
+	for (i = 0; i < CRT_PRESS_MAX; i++) {
+		m[i] = cray_maker_new(1, &stub);
+		make_block(m[i]);
+		calls[0] = '\0';
+		ticket[i] = crt_press_give(m[i], false); /* here, at once */
+		CHECK_EQ(ticket[i], i + 1);
+		CHECK(crt_press_done(ticket[i], false));
+		check_stored(m[i], 500);
+	}
+	for (round = 0; round < 20; round++) {
+		calls[0] = '\0';
+		for (i = 0; i < CRT_PRESS_MAX; i++) {
+			make_block(m[i]);
+			ticket[i] = crt_press_give(m[i], true);
+		}
+		CHECK(crt_press_done(ticket[CRT_PRESS_MAX - 1], true));
+		for (i = 0; i < CRT_PRESS_MAX; i++) {
+			CHECK(crt_press_done(ticket[i], false));
+			CHECK_EQ(ticket[i], CRT_PRESS_MAX * (round + 1) + i + 1);
+			check_stored(m[i], 500);
+		}
+	}
+	CHECK(!crt_press_done(ticket[CRT_PRESS_MAX - 1] + 1, false));
+	for (i = 0; i < CRT_PRESS_MAX; i++)
+		cray_maker_free(m[i]);
+}
+
 int main(void)
 {
 	RUN(the_fast_way_makes_the_same_bytes);
 	RUN(a_row_ends_where_it_ends);
 	RUN(no_block_has_too_many_records);
+	RUN(parts_of_a_block_are_compressed_as_the_last_try_says);
+	RUN(small_parts_have_no_frame_of_their_own);
+	RUN(what_cannot_be_compressed_is_stored_as_it_is);
+	RUN(blocks_are_compressed_in_a_thread);
 	return 0;
 }

@@ -4,6 +4,7 @@
  * limits, bursts, requests, and regions of a collector.
  */
 #include <corotracer/cacheray.h>
+#include <corotracer/memory_hook.h>
 
 #include <poll.h>
 #include <pthread.h>
@@ -438,6 +439,40 @@ static void what_does_not_fit_is_counted(void)
 	CHECK_EQ(blocks.nr_accesses + lost, MANY + 1);
 }
 
+static void long_coroutine(void)
+{
+	cacheray_coroutine(CTP_MEMORY_CREATED, at(0), 7, "long");
+	cacheray_coroutine(CTP_MEMORY_RESUMED, at(0), 7, NULL);
+	many_accesses();
+	cacheray_coroutine(CTP_MEMORY_DESTROYED, at(0), 7, NULL);
+	__tsan_read1(at(1));
+}
+
+/* Its stamps are at its ends, however many buffers it fills. */
+static void a_coroutine_is_stamped_when_it_changes(void)
+{
+	const struct mem_record *rec;
+	struct err err = { 0 };
+	struct mem_reader *r;
+	uint64_t nr = 0, inside = 0, is_running = 0;
+
+	CHECK_EQ(run(long_coroutine, "heap=0"), 0);
+	CHECK_STR(said, "");
+	r = mem_reader_open(path, &err);
+	while ((rec = mem_reader_next(r))) {
+		if (rec->kind == MEM_CORO) {
+			nr++;
+			is_running = rec->value == 7;
+		} else {
+			inside += is_running;
+		}
+	}
+	/* And at the start of each further block, which may be read alone. */
+	CHECK_EQ(nr, 2 + mem_reader_blocks(r)->nr - 1);
+	CHECK_EQ(inside, MANY + 1);
+	mem_reader_close(r);
+}
+
 /* ---- bursts and requests ------------------------------------------------------------------------
  */
 
@@ -769,6 +804,7 @@ int main(int argc, char **argv)
 	RUN(the_newest_accesses_are_kept);
 	RUN(a_trace_ends_at_its_size);
 	RUN(what_does_not_fit_is_counted);
+	RUN(a_coroutine_is_stamped_when_it_changes);
 	RUN(bursts_follow_each_other);
 	RUN(requests_are_served);
 	RUN(a_region_that_cannot_be_used_is_reported);
