@@ -368,6 +368,52 @@ static void counters_are_passed_to_the_program(void)
 	counters_release(&config.counters);
 }
 
+static uint64_t readings[3]; /* at the start of the first interval of the last frame */
+
+static void note_readings(void *arg, uint64_t ticket, const uint8_t *image)
+{
+	int32_t type;
+
+	(void)arg;
+	(void)ticket;
+	memcpy(&type, image + 4, sizeof(type));
+	if (type == 1)
+		for (int i = 0; i < 3; i++)
+			memcpy(&readings[i], image + 56 + 16 * i, sizeof(readings[i]));
+}
+
+/* A counter that the program cannot open: what is in the frames then is no reading. */
+static void counters_that_were_not_measured_are_erased(void)
+{
+	struct attach_config config = client_with("live_existing", 8);
+	struct err err = { 0 };
+	struct attach a;
+
+	CHECK_EQ(counters_add(&config.counters, "PAGE-FAULTS,TASK-CLOCK", &err), 0);
+	CHECK_EQ(counters_resolve(&config.counters, true, &err), 0);
+	config.counters.attrs[0].type = 9999; /* there is no such kind */
+	config.sink.frame = note_readings;
+	session_start(&a, &config);
+	program_does('s', 2);
+	steps(&a, 2);
+	CHECK(readings[0] == PPT_COUNTER_NONE && readings[1] == PPT_COUNTER_NONE);
+	CHECK_EQ(readings[2], 0); /* was not asked for */
+	session_end(&a);
+	/* One that it can. */
+	counters_release(&config.counters);
+	config = client_with("live_existing", 8);
+	CHECK_EQ(counters_add(&config.counters, "PAGE-FAULTS,TASK-CLOCK", &err), 0);
+	CHECK_EQ(counters_resolve(&config.counters, true, &err), 0);
+	config.sink.frame = note_readings;
+	session_start(&a, &config);
+	program_does('s', 2);
+	steps(&a, 2);
+	CHECK(readings[1] > 0 && readings[1] != PPT_COUNTER_NONE); /* nanoseconds */
+	CHECK(readings[0] != PPT_COUNTER_NONE);
+	session_end(&a);
+	counters_release(&config.counters);
+}
+
 /* ---- requests -----------------------------------------------------------------------------------
  */
 
@@ -429,6 +475,7 @@ int main(int argc, char **argv)
 		RUN(unknown_counters_are_reported_with_the_known_ones);
 		RUN(the_counters_of_the_machine_are_listed);
 		RUN(counters_are_passed_to_the_program);
+		RUN(counters_that_were_not_measured_are_erased);
 	}
 	RUN(a_resize_is_asked_and_awaited);
 	RUN(a_program_that_does_not_answer_is_reported); /* blocks signals from here on */
