@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "process/core_file.h"
 #include "process/image_backend.h"
 #include "process/process_image.h"
 
@@ -520,6 +521,46 @@ static void damaged_cores_have_clear_errors(void)
 	CHECK_EQ(image_open_core(&image, "/nonexistent/core", NULL, &err), -ENOENT);
 }
 
+/* Notes that end behind the file, and notes that begin there. */
+static void notes_end_with_the_file(void)
+{
+	struct {
+		Elf64_Ehdr e;
+		Elf64_Phdr p[3];
+		char notes[100];
+	} c = { 0 };
+	struct core_file core;
+	struct made_core other;
+	char path[128];
+	int k;
+
+	snprintf(path, sizeof(path), "%s/notes", folder);
+	made_fill(&other);
+	for (k = 0; k < 4; k++) {
+		FILE *f = fopen(path, "w");
+
+		c.e = other.e;
+		c.e.e_phnum = 3;
+		c.e.e_phoff = offsetof(__typeof__(c), p);
+		c.p[0] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_filesz = 100 };
+		c.p[0].p_offset = offsetof(__typeof__(c), notes);
+		c.p[1] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_filesz = k == 2 ? 1 : 0 };
+		c.p[1].p_offset = sizeof(c) + (k == 3 ? 0 : 10);
+		c.p[2] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_vaddr = 0x1000, .p_memsz = 16 };
+		c.p[0].p_filesz += k == 1 ? 1 : 0;
+		CHECK(f && fwrite(&c, offsetof(__typeof__(c), notes) + 100, 1, f) == 1);
+		CHECK_EQ(fclose(f), 0);
+		CHECK_EQ(core_file_open(&core, path, &err), 0);
+		CHECK_EQ(core.is_truncated, k == 1 || k == 2);
+		CHECK_EQ(core.nr_areas, 1);
+		CHECK_EQ(core.areas[0].offset, offsetof(__typeof__(c), notes));
+		CHECK_EQ(core.areas[0].size, 100);
+		core_file_close(&core);
+		CHECK(core.fd == -1 && !core.segments);
+	}
+	unlink(path);
+}
+
 static void segments_that_overlap_or_wrap_are_left_out(void)
 {
 	struct process_image image;
@@ -561,6 +602,7 @@ int main(void)
 	RUN(more_program_headers_than_16_bits_are_counted_in_a_section);
 	RUN(a_large_segment_comes_in_pieces);
 	RUN(damaged_cores_have_clear_errors);
+	RUN(notes_end_with_the_file);
 	RUN(segments_that_overlap_or_wrap_are_left_out);
 	RUN(cores_of_the_kernel_are_read);
 	RUN(cores_of_gdb_are_read);

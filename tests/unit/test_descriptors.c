@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -192,6 +194,72 @@ static void a_process_that_ended_is_reported(void)
 	CHECK_EQ(descriptors_each(&child, count_descriptor, &nr), -ESRCH);
 }
 
+/* ---- loops ------------------------------------------------------------------------- */
+
+static void sleep_in_poll(void)
+{
+	poll(NULL, 0, -1);
+}
+
+static void sleep_in_select(void)
+{
+	select(0, NULL, NULL, NULL, NULL);
+}
+
+static void sleep_in_epoll(void)
+{
+	struct epoll_event ev;
+
+	epoll_wait(epoll_create1(0), &ev, 1, -1);
+}
+
+static void sleep_in_pause(void)
+{
+	pause();
+}
+
+static void sleep_in_read(void)
+{
+	char byte;
+
+	(void)!read(pipe_fds[0], &byte, 1);
+}
+
+/* A thread that waits for many descriptors at once is in the loop of the program. */
+static void a_loop_is_recognized_by_its_system_call(void)
+{
+	static const struct {
+		void (*sleep)(void);
+		bool is_loop;
+	} sleeps[] = { { sleep_in_poll, true },
+		       { sleep_in_select, true },
+		       { sleep_in_epoll, true },
+		       { sleep_in_pause, false },
+		       { sleep_in_read, false } };
+	struct descriptors d;
+	struct err err = { 0 };
+	size_t i;
+	int pid, k;
+
+	for (i = 0; i < sizeof(sleeps) / sizeof(sleeps[0]); i++) {
+		pid = fork();
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			alarm(60);
+			sleeps[i].sleep();
+			_exit(1);
+		}
+		CHECK_EQ(descriptors_open(&d, pid, &err), 0);
+		for (k = 0; k < 5000 && !descriptors_are_quiet(&d); k++)
+			usleep(1000);
+		CHECK_EQ(descriptors_has_loop(&d), sleeps[i].is_loop);
+		kill(pid, SIGKILL);
+		CHECK_EQ(waitpid(pid, NULL, 0), pid);
+		CHECK(!descriptors_has_loop(&d)); /* it has ended */
+		descriptors_close(&d);
+	}
+}
+
 static void a_stopped_process_is_not_quiet(void)
 {
 	int status;
@@ -222,6 +290,7 @@ int main(void)
 	RUN(a_pending_connection_makes_a_listener_ready);
 	RUN(files_and_closed_numbers_are_told_apart);
 	RUN(epoll_sets_show_what_they_wait_for);
+	RUN(a_loop_is_recognized_by_its_system_call);
 	RUN(a_stopped_process_is_not_quiet);
 	RUN(a_process_that_ended_is_reported);
 	descriptors_close(&child);

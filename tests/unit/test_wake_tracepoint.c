@@ -3,6 +3,8 @@
 #include "process/wake_tracepoint.h"
 #include "check.h"
 
+#include <errno.h>
+
 static void the_offset_of_the_thread_is_read(void)
 {
 	struct wake_tracepoint w = { 0 };
@@ -27,9 +29,38 @@ static void another_layout_is_refused(void)
 	CHECK(!wake_tracepoint_parse(&w, "field:pid_t pid;\toffset:24;\n"));
 }
 
+static void a_refusal_has_a_hint(void)
+{
+	static const struct {
+		int why;
+		const char *text, *hint;
+	} refusals[] = {
+		{ ENOENT, "cannot record wake-ups: No such file or directory",
+		  "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing" },
+		{ EACCES, "cannot record wake-ups: Permission denied",
+		  "run as root, or with CAP_PERFMON and read access to /sys/kernel/tracing" },
+		{ EPERM, "cannot record wake-ups: Operation not permitted",
+		  "run as root, or with CAP_PERFMON and read access to /sys/kernel/tracing" },
+		{ EMFILE, "cannot record wake-ups: Too many open files",
+		  "raise the limit of open files (ulimit -n)" },
+		{ EIO, "cannot record wake-ups: Input/output error", "" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		struct err err = { 0 };
+
+		wake_tracepoint_explain(refusals[i].why, &err);
+		CHECK_STR(err.text, refusals[i].text);
+		CHECK_STR(err.hint, refusals[i].hint);
+		CHECK_EQ(err.code, -refusals[i].why);
+	}
+}
+
 int main(void)
 {
 	the_offset_of_the_thread_is_read();
 	another_layout_is_refused();
+	a_refusal_has_a_hint();
 	return 0;
 }
