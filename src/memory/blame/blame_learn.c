@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "memory/blame/blame_state.h"
 #include "memory/format/mem_reader.h"
+#include "memory/types/vote_sample.h"
 
 static int learn_all(struct blame *b, struct mem_reader *reader)
 {
@@ -31,6 +32,7 @@ static int learn_all(struct blame *b, struct mem_reader *reader)
 
 int blame_learn(struct blame *b, const char *path, struct err *err)
 {
+	struct vote_sample *sample;
 	struct mem_reader *reader;
 	int ret;
 
@@ -39,7 +41,11 @@ int blame_learn(struct blame *b, const char *path, struct err *err)
 	reader = mem_reader_open(path, err);
 	if (!reader)
 		return err->code;
-	ret = learn_all(b, reader);
+	sample = vote_sample_new();
+	if (sample)
+		mem_reader_choose_blocks(reader, vote_sample_wants, sample);
+	ret = sample ? learn_all(b, reader) : -ENOMEM;
+	vote_sample_free(sample);
 	if (ret < 0)
 		err_set(err, ret, "no memory to find the types of heap blocks");
 	else

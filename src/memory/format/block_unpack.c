@@ -71,6 +71,7 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 	u->thread = head->thread;
 	u->weight_256 = head->weight_256 ? head->weight_256 : 256;
 	u->many_threads = many_threads;
+	u->only_events = false;
 	if (size < sizeof(s))
 		return unpack_set_error(u, "a block without its table of streams");
 	memcpy(&s, plain, sizeof(s));
@@ -456,6 +457,51 @@ bool unpack_peek_time(const struct unpack *u, uint64_t *time_ns)
 	return true;
 }
 
+/* ---- without decoding --------------------------------------------------- */
+
+void unpack_peek_begin(const struct unpack *u, struct unpack_peek *p)
+{
+	*p = (struct unpack_peek){ .sites = u->sites, .events = u->events };
+}
+
+bool unpack_peek_site(struct unpack_peek *p, uint64_t *pc)
+{
+	uint64_t delta;
+
+	if (!unpack_svarint(&p->sites, &delta) || p->sites.end - p->sites.at < 3)
+		return false;
+	p->sites.at += 3;
+	*pc = p->pc += delta;
+	return true;
+}
+
+bool unpack_peek_allocation(struct unpack_peek *p, struct mem_record *out)
+{
+	struct unpack_stream body;
+	uint64_t size, pc, address, stack;
+	uint8_t code, ticket;
+
+	while (unpack_byte(&p->events, &code) && unpack_varint(&p->events, &size) &&
+	       size <= (size_t)(p->events.end - p->events.at)) {
+		body.at = p->events.at;
+		body.end = p->events.at += size;
+		if (code != CRAY_EV_ALLOC && code != CRAY_EV_FREE)
+			continue;
+		if (!unpack_byte(&body, &ticket) || !unpack_svarint(&body, &pc) ||
+		    !unpack_svarint(&body, &address))
+			return false;
+		p->heap_pc += pc;
+		if (code == CRAY_EV_FREE)
+			continue;
+		*out = (struct mem_record){ .kind = MEM_ALLOC, .pc = p->heap_pc };
+		if (!unpack_varint(&body, &out->value) || !unpack_varint(&body, &stack))
+			return false;
+		out->stack = (uint32_t)stack;
+		return true;
+	}
+	return false;
+}
+
 /* ---- the block ----------------------------------------------------------- */
 
 /* True if addresses were decoded ahead and not used. */
@@ -518,6 +564,11 @@ enum unpack_step unpack_step(struct unpack *u, struct mem_record *out)
 	bool is_record;
 	uint64_t v;
 
+	if (u->only_events) {
+		if (u->fault || u->events.at == u->events.end || !unpack_event(u, out, &is_record))
+			return UNPACK_END;
+		return is_record ? UNPACK_RECORD : UNPACK_STATE;
+	}
 	if (u->fault || !u->nr_symbols) {
 		if (!u->fault)
 			block_end(u);

@@ -94,6 +94,7 @@ struct unpack {
 	uint64_t before, order, time_ns, event_pc, event_address, heap_pc, heap_address;
 	uint32_t thread, weight_256;
 	bool many_threads;
+	bool only_events; /* set after unpack_begin(): leave out all accesses */
 	struct unpack_names names, coroutines; /* with numbers of their own */
 	struct unpack_calls calls;
 	struct cray_block head;
@@ -106,6 +107,19 @@ struct unpack {
  */
 bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_threads,
 		  const uint8_t *plain, size_t size);
+
+/*
+ * What accesses of a block are of, and its allocations, without decoding it: from unpack_begin() to
+ * the first record.  False at the end, or at a fault.
+ */
+struct unpack_peek {
+	struct unpack_stream sites, events;
+	uint64_t pc, heap_pc;
+};
+void unpack_peek_begin(const struct unpack *u, struct unpack_peek *p);
+bool unpack_peek_site(struct unpack_peek *p, uint64_t *pc);
+/* Of an allocation: its code, size (`value`) and stack. */
+bool unpack_peek_allocation(struct unpack_peek *p, struct mem_record *out);
 
 /*
  * Decode the next record.  False at the end of the block or at a fault. out->name points into the

@@ -351,8 +351,11 @@ static bool mem_container_begin_block(struct container *c, struct lane *lane)
 	if (c->base.skips_events && c->nr_lanes == 1)
 		lane->unpack.skips = UNPACK_SKIPS;
 	if (unpack_begin(&lane->unpack, &chunk.block, c->base.facts.ordered, lane->plain.data,
-			 lane->plain.size))
+			 lane->plain.size)) {
+		lane->unpack.only_events = c->base.wants &&
+					   !c->base.wants(c->base.wants_context, &lane->unpack);
 		return true;
+	}
 	mem_fault_add(&c->base.faults, MEM_FAULT_DAMAGE, lane->offset, "a block is left out: %s",
 		      lane->unpack.fault);
 	return false;

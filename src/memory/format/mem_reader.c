@@ -209,6 +209,12 @@ void mem_reader_want_lines(struct mem_reader *r, uint32_t shift)
 	r->source->lines = shift;
 }
 
+void mem_reader_choose_blocks(struct mem_reader *r, mem_wants_fn wants, void *context)
+{
+	r->source->wants = wants;
+	r->source->wants_context = context;
+}
+
 int mem_reader_error(const struct mem_reader *r, struct err *err)
 {
 	if (r->source->err.code)

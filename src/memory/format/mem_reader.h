@@ -68,6 +68,14 @@ void mem_reader_skip_events(struct mem_reader *r);
  */
 void mem_reader_want_lines(struct mem_reader *r, uint32_t shift);
 
+/*
+ * From now on, mem_reader_run() leaves out the accesses of the blocks of a container that @wants
+ * does not want, and gives their other records.  Call it before the first.
+ */
+struct unpack;
+typedef bool (*mem_wants_fn)(void *context, const struct unpack *block);
+void mem_reader_choose_blocks(struct mem_reader *r, mem_wants_fn wants, void *context);
+
 /* 0, or the error that ended reading. */
 int mem_reader_error(const struct mem_reader *r, struct err *err);
 
@@ -116,11 +124,13 @@ struct mem_source {
 	struct mem_facts facts;
 	struct mem_faults faults;
 	struct mem_blocks blocks;
-	struct err err;    /* code < 0: reading ended with this error */
-	bool keeps_stamps; /* runs are in the order of records: all accesses of a stamp in sequence
-			    */
-	bool skips_events; /* runs may leave out coroutines, allocations and calls */
-	uint32_t lines;    /* runs may be reduced to lines of 2^lines bytes; 0: no */
+	struct err err;     /* code < 0: reading ended with this error */
+	bool keeps_stamps;  /* runs are in the order of records: all accesses of a stamp in sequence
+			     */
+	bool skips_events;  /* runs may leave out coroutines, allocations and calls */
+	uint32_t lines;     /* runs may be reduced to lines of 2^lines bytes; 0: no */
+	mem_wants_fn wants; /* NULL: all blocks */
+	void *wants_context;
 	uint64_t done, size, offset;
 };
 
