@@ -640,15 +640,19 @@ static struct owner_cache *mem_places_cache(const struct mem_places *p, uint64_t
 	return &p->cache[(pc ^ pc >> 12) & (CACHE_SIZE - 1)];
 }
 
-/* Find @address, which is not in the cache, and keep what is found if it is for more addresses. */
-static int mem_places_look(struct mem_places *p, uint64_t address, uint64_t pc, struct span *s)
+/*
+ * Find @address, which is not in the cache, and keep what is found if it is for more addresses.  A
+ * steady span is kept for the first byte of an access only: it is found again from that.
+ */
+static int mem_places_look(struct mem_places *p, uint64_t address, uint64_t pc, bool is_first,
+			   struct span *s)
 {
 	bool is_steady;
 
 	if (mem_places_find_span(p, address, pc, s) < 0)
 		return -ENOMEM;
 	is_steady = s->steady_end && mem_places_is_plain(p);
-	if (is_steady || mem_places_is_kept(p, s))
+	if (is_steady ? is_first : mem_places_is_kept(p, s))
 		*mem_places_cache(p, pc) = (struct owner_cache){ pc, p->generation, p->changes,
 								 is_steady ? address - s->start : 0,
 								 *s };
@@ -675,17 +679,23 @@ static int mem_places_finish(struct mem_places *p, struct span *s, uint64_t addr
 	return 0;
 }
 
-int mem_places_find_rest(struct mem_places *p, uint64_t address, uint64_t pc,
-			 struct address_owner *out)
+static int mem_places_find_byte(struct mem_places *p, uint64_t address, uint64_t pc, bool is_first,
+				struct address_owner *out)
 {
 	const struct owner_cache *c = mem_places_cache(p, pc);
 	struct span s;
 
 	if (mem_places_is_cached(p, c, address, pc))
 		s = c->span;
-	else if (mem_places_look(p, address, pc, &s) < 0)
+	else if (mem_places_look(p, address, pc, is_first, &s) < 0)
 		return -ENOMEM;
 	return mem_places_finish(p, &s, address, out);
+}
+
+int mem_places_find_rest(struct mem_places *p, uint64_t address, uint64_t pc,
+			 struct address_owner *out)
+{
+	return mem_places_find_byte(p, address, pc, false, out);
 }
 
 /* A span that the same code has found in the same block, at another address. */
@@ -717,7 +727,7 @@ int mem_places_find(struct mem_places *p, uint64_t address, uint64_t pc, struct 
 	if (c->pc != pc || !c->span.steady_end || c->generation != p->generation ||
 	    c->blocks != p->changes || address < c->span.steady_start ||
 	    address >= c->span.steady_end)
-		return mem_places_find_rest(p, address, pc, out);
+		return mem_places_find_byte(p, address, pc, true, out);
 	s = mem_places_steady(p, c, address);
 	return mem_places_finish(p, &s, address, out);
 }

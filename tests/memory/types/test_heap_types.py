@@ -156,6 +156,20 @@ def objects_with_a_tail_and_common_first_members_are_told_apart(dir, cc, _):
         equal([t["name"].split(" (")[1] for t in buffers], ["buffer_new)"], f"{cc} {level}: buffers")
 
 
+@each_compiler
+def an_access_to_several_fields_has_the_same_ones_in_each_object(dir, cc, _):
+    met = 0
+    for level in LEVELS:
+        for t in blamed(traced(dir, "arena_types.c", cc, level)[0])["types"]:
+            # Some code copies the fields in a way that does not say their type.
+            if t["name"] == "struct item":
+                assert t.get("certainty") is None, f"{cc} {level}: the block has a type by vote: {t}"
+                found = {f["name"]: f["reads"] for f in t["fields"] if f["reads"]}
+                equal(found, {f"flags.{name}": 50 for name in "abcd"}, f"{cc} {level}: reads of the fields")
+                met += 1
+    assert met, f"{cc}: no code with a type reads several fields at once"
+
+
 @test
 def layouts_keep_common_first_members_and_the_tail(dir):
     trace = traced(dir, "tail_types.c", "gcc", "-O1")[0]
