@@ -36,6 +36,8 @@ struct access_types {
 	struct u64map by_pc;   /* to 1 + index in `found`, of the first argument */
 	struct u64map by_copy; /* the same of the second */
 	struct u64map callees; /* address to enum callee_kind */
+	struct u64map hooks;   /* addresses of symbols named as the runtime's functions are */
+	struct u64map listed;  /* modules whose symbols are in `hooks`: 1; 2: they are not */
 	struct u64map results; /* address of a function to 1 + pointee */
 	struct access_type **found;
 	size_t nr, room;
@@ -156,6 +158,45 @@ static bool access_frame_at(void *arg, uint64_t addr, int *reg, int64_t *offset)
 	return found;
 }
 
+static bool access_has_prefix(const char *name, const char *prefix)
+{
+	return name && !strncmp(name, prefix, strlen(prefix));
+}
+
+/* Note where the module's symbols are that may be functions of the runtime.  False: not known. */
+static bool access_list_hooks(struct access_reading *r)
+{
+	Dwfl_Module *module = r->m->file.dwfl_module;
+	int nr = dwfl_module_getsymtab(module), i;
+	GElf_Addr addr;
+	GElf_Sym sym;
+
+	for (i = 0; i < nr; i++) {
+		const char *name = dwfl_module_getsym_info(module, i, &sym, &addr, NULL, NULL,
+							   NULL);
+
+		if ((access_has_prefix(name, "__tsan_") || access_has_prefix(name, "__wrap_")) &&
+		    u64map_put(&r->a->hooks, addr, 1) < 0)
+			return false;
+	}
+	return nr >= 0;
+}
+
+/*
+ * True if @addr may be a function of the runtime.  Most calls are of other functions: to ask libdw
+ * for the symbol of each would take a search through all symbols.
+ */
+static bool access_is_hook(struct access_reading *r, uint64_t addr)
+{
+	uint64_t *listed = u64map_at(&r->a->listed, (uintptr_t)r->m);
+
+	if (!listed)
+		return true;
+	if (!*listed)
+		*listed = access_list_hooks(r) ? 1 : 2;
+	return *listed == 2 || u64map_get(&r->a->hooks, addr, &(uint64_t){ 0 });
+}
+
 static enum callee_kind access_callee_kind(const char *name)
 {
 	static const struct {
@@ -165,10 +206,10 @@ static enum callee_kind access_callee_kind(const char *name)
 		      { "memmove", CALLEE_COPY },
 		      { "memset", CALLEE_RANGE },
 		      { "_range", CALLEE_RANGE } };
-	bool is_hook = name && !strncmp(name, "__tsan_", 7);
+	bool is_hook = access_has_prefix(name, "__tsan_");
 	size_t i;
 
-	if (!is_hook && (!name || strncmp(name, "__wrap_", 7) != 0))
+	if (!is_hook && !access_has_prefix(name, "__wrap_"))
 		return CALLEE_OTHER;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strstr(name, names[i].part))
@@ -188,6 +229,8 @@ static enum callee_kind access_callee(struct access_reading *r, uint64_t target)
 		r->a->no_memory = true;
 		return CALLEE_OTHER;
 	}
+	if (!*known && !access_is_hook(r, target + r->bias))
+		*known = CALLEE_OTHER;
 	if (!*known) {
 		name = module_file_symbol(&r->m->file, target + r->bias, &offset, &sym);
 		*known = access_callee_kind(offset ? NULL : name);
@@ -403,6 +446,8 @@ void access_types_free(struct access_types *a)
 	u64map_release(&a->by_pc);
 	u64map_release(&a->by_copy);
 	u64map_release(&a->callees);
+	u64map_release(&a->hooks);
+	u64map_release(&a->listed);
 	u64map_release(&a->results);
 	pointees_release(&a->pointees);
 	free(a->cache);
