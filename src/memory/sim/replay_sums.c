@@ -2,6 +2,8 @@
 /* replay_sums.c - add up equal accesses that only hit the first level. */
 #include "memory/sim/replay_sums.h"
 
+#include <endian.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,11 +67,15 @@ static inline uint64_t replay_sums_code(uint32_t thread, const struct mem_access
 	return a->pc >> 48 || thread >= UINT16_MAX ? SUM_NOT_ADDED : a->pc | (uint64_t)thread << 48;
 }
 
-/* What accesses have in common besides. */
+/* What accesses have in common besides: size, is_write, tag and attr, which follow each other. */
 static inline uint32_t replay_sums_how(const struct mem_access *a)
 {
-	return (uint32_t)a->size | (uint32_t)a->is_write << 8 | (uint32_t)a->tag << 16 |
-	       (uint32_t)a->attr << 24;
+	uint32_t how;
+
+	_Static_assert(offsetof(struct mem_access, attr) == offsetof(struct mem_access, size) + 3,
+		       "one load instead of four");
+	memcpy(&how, &a->size, sizeof(how));
+	return le32toh(how);
 }
 
 /* Pass @rec on with the outcome of a hit. */
@@ -253,15 +259,16 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 		    size_t nr)
 {
 	const struct mem_access *a = access, *end = access + nr;
+	uint32_t thread = rec->thread, weight_256 = rec->weight_256; /* stay in registers */
 	int ret = 0;
 
 	for (; ret == 0 && a < end; a++) {
-		uint64_t code = replay_sums_code(rec->thread, a);
+		uint64_t code = replay_sums_code(thread, a);
 		uint32_t how = replay_sums_how(a);
 		struct replay_sum *s = replay_sums_find(p, a, code, how);
 
 		if (replay_sums_has(s, a, code, how))
-			s->weight_256 += rec->weight_256;
+			s->weight_256 += weight_256;
 		else
 			ret = replay_sums_begin(p, rec, a, code);
 	}
