@@ -21,7 +21,8 @@ static int learn_all(struct blame *b, struct mem_reader *reader)
 		ret = blame_modules(b, mem_reader_facts(reader));
 		if (ret == 0)
 			ret = run.record ? typed_memory_vote(typed, run.record)
-					 : typed_memory_vote_run(typed, run.access, run.nr);
+					 : typed_memory_vote_run(typed, run.access, run.nr,
+								 run.stands_for);
 		if (++n % 64 == 0)
 			progress_update(&progress, mem_reader_done(reader));
 	}

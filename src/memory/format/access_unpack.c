@@ -514,7 +514,7 @@ unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines,
 	uint32_t nr = 0, most;
 	bool stops = false; /* the next access is not of a common kind */
 
-	if (u->fault || u->only_events || !unpack_begin_fast(u))
+	if (u->fault || !u->stands_for || !unpack_begin_fast(u))
 		return 0;
 	while (nr < max && g.left && (!lines || lines->room - lines->nr >= MEM_KEYS_MAX)) {
 		while (u->fast->nr_sites < u->nr_sites)

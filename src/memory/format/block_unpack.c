@@ -71,7 +71,7 @@ bool unpack_begin(struct unpack *u, const struct cray_block *head, bool many_thr
 	u->thread = head->thread;
 	u->weight_256 = head->weight_256 ? head->weight_256 : 256;
 	u->many_threads = many_threads;
-	u->only_events = false;
+	u->stands_for = 1;
 	if (size < sizeof(s))
 		return unpack_set_error(u, "a block without its table of streams");
 	memcpy(&s, plain, sizeof(s));
@@ -564,7 +564,7 @@ enum unpack_step unpack_step(struct unpack *u, struct mem_record *out)
 	bool is_record;
 	uint64_t v;
 
-	if (u->only_events) {
+	if (!u->stands_for) {
 		if (u->fault || u->events.at == u->events.end || !unpack_event(u, out, &is_record))
 			return UNPACK_END;
 		return is_record ? UNPACK_RECORD : UNPACK_STATE;

@@ -94,7 +94,7 @@ struct unpack {
 	uint64_t before, order, time_ns, event_pc, event_address, heap_pc, heap_address;
 	uint32_t thread, weight_256;
 	bool many_threads;
-	bool only_events; /* set after unpack_begin(): leave out all accesses */
+	uint32_t stands_for; /* set after unpack_begin(): see mem_run; 0: leave out all accesses */
 	struct unpack_names names, coroutines; /* with numbers of their own */
 	struct unpack_calls calls;
 	struct cray_block head;

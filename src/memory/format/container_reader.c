@@ -352,8 +352,9 @@ static bool mem_container_begin_block(struct container *c, struct lane *lane)
 		lane->unpack.skips = UNPACK_SKIPS;
 	if (unpack_begin(&lane->unpack, &chunk.block, c->base.facts.ordered, lane->plain.data,
 			 lane->plain.size)) {
-		lane->unpack.only_events = c->base.wants &&
-					   !c->base.wants(c->base.wants_context, &lane->unpack);
+		if (c->base.wants)
+			lane->unpack.stands_for = c->base.wants(c->base.wants_context,
+								&lane->unpack);
 		return true;
 	}
 	mem_fault_add(&c->base.faults, MEM_FAULT_DAMAGE, lane->offset, "a block is left out: %s",
@@ -596,6 +597,7 @@ static bool container_run(struct mem_source *s, struct mem_run *out)
 	out->nr = run_until_other(c, lane);
 	out->thread = lane->unpack.thread;
 	out->weight_256 = lane->unpack.weight_256;
+	out->stands_for = lane->unpack.stands_for;
 	out->order = lane->unpack.order;
 	out->time_ns = lane->start;
 	lane->run_at += out->nr;

@@ -166,6 +166,7 @@ static bool mem_reader_gather(struct mem_reader *r, struct mem_run *out)
 	out->access = r->run;
 	out->thread = rec->thread;
 	out->weight_256 = rec->weight_256;
+	out->stands_for = 1;
 	out->order = rec->order;
 	out->time_ns = rec->time_ns;
 	do {

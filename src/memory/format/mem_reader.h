@@ -49,6 +49,7 @@ struct mem_run {
 	uint32_t nr;                   /* accesses */
 	uint32_t thread;
 	uint32_t weight_256;
+	uint32_t stands_for;     /* accesses that each one stands for, see mem_wants_fn */
 	uint64_t order, time_ns; /* of the last stamp */
 };
 bool mem_reader_run(struct mem_reader *r, struct mem_run *out);
@@ -69,11 +70,12 @@ void mem_reader_skip_events(struct mem_reader *r);
 void mem_reader_want_lines(struct mem_reader *r, uint32_t shift);
 
 /*
- * From now on, mem_reader_run() leaves out the accesses of the blocks of a container that @wants
- * does not want, and gives their other records.  Call it before the first.
+ * From now on, mem_reader_run() asks @wants about each block of a container: how many accesses each
+ * of its accesses stands for.  0: leave them out, and give only its other records.  Call it before
+ * the first.
  */
 struct unpack;
-typedef bool (*mem_wants_fn)(void *context, const struct unpack *block);
+typedef uint32_t (*mem_wants_fn)(void *context, const struct unpack *block);
 void mem_reader_choose_blocks(struct mem_reader *r, mem_wants_fn wants, void *context);
 
 /* 0, or the error that ended reading. */

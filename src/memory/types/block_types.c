@@ -52,6 +52,7 @@ struct block_types {
 	struct block_group *groups;
 	struct vote_list *lists;
 	uint32_t nr, room;
+	uint32_t stands_for; /* votes that an access counts as */
 	struct {
 		uint64_t pc;
 		uint32_t count;
@@ -66,6 +67,7 @@ struct block_types *block_types_new(struct types *types, struct access_types *ac
 	if (b) {
 		b->types = types;
 		b->accesses = accesses;
+		b->stands_for = 1;
 	}
 	return b;
 }
@@ -221,9 +223,9 @@ static void block_hash_vote(struct vote_list *list)
 		*block_vote_place(list, &list->votes[i]) = (uint16_t)(i + 1);
 }
 
-static void block_repeat_vote(struct block_vote *v, uint64_t at)
+static void block_repeat_vote(struct block_vote *v, uint64_t at, uint64_t count)
 {
-	v->count++;
+	v->count += count;
 	v->first = at < v->first ? at : v->first;
 	v->last = at > v->last ? at : v->last;
 }
@@ -234,11 +236,11 @@ static int block_add_vote(struct vote_list *list, const struct block_vote *vote)
 	struct block_vote *v = block_find_vote(list, vote), *more;
 
 	if (v) {
-		block_repeat_vote(v, vote->first);
+		block_repeat_vote(v, vote->first, vote->count);
 		return (int)(v - list->votes) + 1;
 	}
 	if (list->nr == VOTES_KEPT) {
-		list->others++;
+		list->others += vote->count;
 		return 0;
 	}
 	if (list->nr % 8 == 0) {
@@ -319,11 +321,11 @@ static int block_count_vote(struct block_types *b, struct block_voter *voter, ui
 				   .first = at,
 				   .last = at,
 				   .size = voter->bytes,
-				   .count = 1 };
+				   .count = b->stands_for };
 	int ret;
 
 	if (voter->group == group && block_same_vote(&list->votes[voter->vote - 1], &vote)) {
-		block_repeat_vote(&list->votes[voter->vote - 1], at);
+		block_repeat_vote(&list->votes[voter->vote - 1], at, b->stands_for);
 		return 0;
 	}
 	ret = block_add_vote(list, &vote);
@@ -349,8 +351,9 @@ static int block_vote_of(struct block_types *b, const struct mem_access *a)
 	if (group <= 0)
 		return (int)group;
 	if (!voter->size) {
-		b->lists[group - 1].silent++;
-		b->lists[group - 1].bytes += a->size == 1 || a->size >= BULK_BYTES;
+		b->lists[group - 1].silent += b->stands_for;
+		if (a->size == 1 || a->size >= BULK_BYTES)
+			b->lists[group - 1].bytes += b->stands_for;
 		return 0;
 	}
 	return block_count_vote(b, voter, (uint32_t)group, a->address - block.start);
@@ -380,12 +383,14 @@ static int block_vote_all(struct block_types *b, const struct mem_access *const 
 	return ret;
 }
 
-int block_types_vote_run(struct block_types *b, const struct mem_access *access, size_t nr)
+int block_types_vote_run(struct block_types *b, const struct mem_access *access, size_t nr,
+			 uint32_t stands_for)
 {
 	const struct mem_access *a = access, *end = access + nr, *chosen[VOTES_AHEAD];
 	size_t nr_chosen = 0;
 	int ret = 0;
 
+	b->stands_for = stands_for;
 	for (; ret == 0 && a < end; a++) {
 		if (!block_is_sampled(b, a->pc))
 			continue;

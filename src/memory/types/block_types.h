@@ -39,9 +39,12 @@ struct block_types;
 /* The caller owns @types and @accesses.  NULL without memory. */
 struct block_types *block_types_new(struct types *types, struct access_types *accesses);
 
-/* Take a record of the first pass.  0 or -ENOMEM. */
+/*
+ * Take a record of the first pass; each access of a run counts as @stands_for votes.  0 or -ENOMEM.
+ */
 int block_types_vote(struct block_types *b, const struct mem_record *r);
-int block_types_vote_run(struct block_types *b, const struct mem_access *access, size_t nr);
+int block_types_vote_run(struct block_types *b, const struct mem_access *access, size_t nr,
+			 uint32_t stands_for);
 
 /* End the first pass: choose the types, and forget all blocks. */
 void block_types_decide(struct block_types *b);

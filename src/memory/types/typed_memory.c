@@ -36,9 +36,10 @@ int typed_memory_vote(struct typed_memory *m, const struct mem_record *r)
 	return block_types_vote(m->blocks, r);
 }
 
-int typed_memory_vote_run(struct typed_memory *m, const struct mem_access *access, size_t nr)
+int typed_memory_vote_run(struct typed_memory *m, const struct mem_access *access, size_t nr,
+			  uint32_t stands_for)
 {
-	return block_types_vote_run(m->blocks, access, nr);
+	return block_types_vote_run(m->blocks, access, nr, stands_for);
 }
 
 void typed_memory_decide(struct typed_memory *m)

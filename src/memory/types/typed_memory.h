@@ -28,9 +28,13 @@ struct typed_memory;
 /* The caller owns @types.  NULL without memory. */
 struct typed_memory *typed_memory_new(struct types *types);
 
-/* Take a record of the first pass, in which instructions vote.  0 or -ENOMEM. */
+/*
+ * Take a record of the first pass, in which instructions vote; each access of a run counts as
+ * @stands_for votes.  0 or -ENOMEM.
+ */
 int typed_memory_vote(struct typed_memory *m, const struct mem_record *r);
-int typed_memory_vote_run(struct typed_memory *m, const struct mem_access *access, size_t nr);
+int typed_memory_vote_run(struct typed_memory *m, const struct mem_access *access, size_t nr,
+			  uint32_t stands_for);
 void typed_memory_decide(struct typed_memory *m);
 
 /*

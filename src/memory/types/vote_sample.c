@@ -75,18 +75,18 @@ static void sample_take(struct vote_sample *s, const struct unpack *block)
 		sample_count(&s->kinds, sample_kind(&record));
 }
 
-bool vote_sample_wants(void *sample, const struct unpack *block)
+uint32_t vote_sample_wants(void *sample, const struct unpack *block)
 {
 	struct vote_sample *s = sample;
 	bool is_new = sample_has_new(s, block);
-	bool wants = is_new || s->was_new || s->nr < VOTE_BLOCKS_ALL ||
-		     s->nr % VOTE_BLOCKS_STEP == 0;
+	bool all = is_new || s->was_new || s->nr < VOTE_BLOCKS_ALL;
+	bool wants = all || s->nr % VOTE_BLOCKS_STEP == 0;
 
 	s->nr++;
 	s->was_new = is_new;
 	if (wants)
 		sample_take(s, block);
-	return wants;
+	return all ? 1 : wants ? VOTE_BLOCKS_STEP : 0;
 }
 
 void vote_sample_free(struct vote_sample *s)

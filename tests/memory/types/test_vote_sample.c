@@ -38,7 +38,7 @@ static void write_blocks(fill_fn fill)
 
 /* The blocks whose accesses were read, by the address of the first one; and all other records. */
 struct read_blocks {
-	bool taken[BLOCKS];
+	uint32_t taken[BLOCKS]; /* what they stand for */
 	uint32_t nr, allocations;
 };
 
@@ -58,7 +58,7 @@ static void read_blocks(struct read_blocks *out)
 		for (i = 0; !run.record && i < run.nr; i++) {
 			if (run.access[i].pc != CODE)
 				continue;
-			out->taken[run.access[i].address - 0x10000] = true;
+			out->taken[run.access[i].address - 0x10000] = run.stands_for;
 			out->nr++;
 		}
 	}
@@ -75,7 +75,9 @@ static void one_of_several_blocks_takes_part_after_the_first(void)
 	write_blocks(NULL);
 	read_blocks(&got);
 	for (n = 0; n < BLOCKS; n++)
-		CHECK_EQ(got.taken[n], n < VOTE_BLOCKS_ALL || n % VOTE_BLOCKS_STEP == 0);
+		CHECK_EQ(got.taken[n], n < VOTE_BLOCKS_ALL         ? 1
+				       : n % VOTE_BLOCKS_STEP == 0 ? VOTE_BLOCKS_STEP
+								   : 0);
 }
 
 /* Blocks from 101 on have another instruction. */
@@ -94,8 +96,8 @@ static void code_takes_part_with_its_first_blocks(void)
 	read_blocks(&got);
 	CHECK(!got.taken[100]);
 	for (n = 101; n < 101 + VOTE_BLOCKS_FIRST; n++)
-		CHECK(got.taken[n]);
-	CHECK(got.taken[n]); /* after one with something new */
+		CHECK_EQ(got.taken[n], 1);
+	CHECK_EQ(got.taken[n], 1); /* after one with something new */
 	CHECK(!got.taken[n + 1]);
 }
 
@@ -121,7 +123,7 @@ static void allocations_take_part_and_are_read_in_all_blocks(void)
 }
 
 /* What a block shows before it is decoded. */
-static bool looks_at_block(void *nr, const struct unpack *block)
+static uint32_t looks_at_block(void *nr, const struct unpack *block)
 {
 	uint32_t n = (*(uint32_t *)nr)++;
 	struct unpack_peek peek;
