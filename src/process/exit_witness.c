@@ -60,14 +60,27 @@ static bool listen_to(int epoll, int fd, pid_t pid)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
 
+static void note_signals(int signal_fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		put_note((int)info.ssi_signo, 0);
+}
+
 /* A process that cannot be watched (no descriptor left) gets no note. */
-static void start_watching(int epoll)
+static void start_watching(int epoll, int signal_fd)
 {
 	int32_t pid;
 	int fd;
 
 	if (read(WATCH_FD, &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
 		_exit(0);
+	if (!pid) { /* witness_ask() */
+		note_signals(signal_fd);
+		put_note(0, 0);
+		return;
+	}
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0 && errno == ESRCH)
 		put_note(0, pid);
@@ -77,7 +90,6 @@ static void start_watching(int epoll)
 
 static void witness_serve(int epoll, int signal_fd, const struct epoll_event *ev)
 {
-	struct signalfd_siginfo info;
 	int fd = (int)(uint32_t)ev->data.u64;
 	pid_t pid = (pid_t)(ev->data.u64 >> 32);
 
@@ -85,9 +97,9 @@ static void witness_serve(int epoll, int signal_fd, const struct epoll_event *ev
 		put_note(0, pid);
 		close(fd);
 	} else if (fd == WATCH_FD) {
-		start_watching(epoll);
-	} else if (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		put_note((int)info.ssi_signo, 0);
+		start_watching(epoll, signal_fd);
+	} else {
+		note_signals(signal_fd);
 	}
 }
 
@@ -102,7 +114,7 @@ static void witness_main(const int watch[2], const int notes[2], const sigset_t 
 	if (getppid() != collector || !keep_pipes(watch[0], notes[1]))
 		_exit(0);
 	epoll = epoll_create1(0);
-	signal_fd = signalfd(-1, signals, 0);
+	signal_fd = signalfd(-1, signals, SFD_NONBLOCK);
 	if (epoll < 0 || signal_fd < 0 || !listen_to(epoll, signal_fd, 0) ||
 	    !listen_to(epoll, WATCH_FD, 0))
 		_exit(0);
@@ -169,6 +181,13 @@ void witness_watch(const struct witness *w, pid_t pid)
 	/* If the pipe is full there is no note: the collector's own time is used instead. */
 	if (w->pid)
 		(void)!write(w->watch_fd, &number, sizeof(number));
+}
+
+bool witness_ask(const struct witness *w)
+{
+	int32_t nothing = 0;
+
+	return w->pid && write(w->watch_fd, &nothing, sizeof(nothing)) == (ssize_t)sizeof(nothing);
 }
 
 bool witness_next(const struct witness *w, struct witness_note *note)

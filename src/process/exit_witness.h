@@ -25,8 +25,8 @@ struct witness {
 
 struct witness_note {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	int32_t sig;      /* that the group received; 0: a process ended */
-	int32_t pid;      /* of that process */
+	int32_t sig;      /* that the group received; 0: a process ended, or an answer */
+	int32_t pid;      /* of that process; 0: the answer to witness_ask() */
 };
 
 /* @signals must be blocked.  Failure leaves no witness: the functions below then do nothing. */
@@ -35,6 +35,12 @@ void witness_stop(struct witness *w);
 
 /* Note when @pid ends. */
 void witness_watch(const struct witness *w, pid_t pid);
+
+/*
+ * Ask for a note behind those of all signals that the group has received.  False: there will be no
+ * answer.
+ */
+bool witness_ask(const struct witness *w);
 
 /* The next note, if there is one.  Never blocks. */
 bool witness_next(const struct witness *w, struct witness_note *note);

@@ -11,6 +11,9 @@
 
 /* Time for the witness to note a signal that the whole group received. */
 #define WITNESS_NS (30 * NS_PER_MS)
+/* On a busy machine it takes longer: the witness is asked, and has this time for its answer. */
+#define ANSWER_NS (2 * NS_PER_SEC)
+#define LOOK_NS   (2 * NS_PER_MS)
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 #define NR_PASSED_ON (sizeof(passed_on) / sizeof(passed_on[0]))
@@ -37,6 +40,8 @@ void signals_hear_witness(struct signals *s)
 	while (witness_next(&s->witness, &note)) {
 		if (note.sig > 0 && note.sig < NSIG)
 			s->noted_ns[note.sig] = note.time_ns;
+		else if (!note.sig && !note.pid)
+			s->nr_answered++;
 		else if (!note.sig)
 			(void)!u64map_put(&s->ends, (uint64_t)note.pid, note.time_ns);
 	}
@@ -202,6 +207,31 @@ static bool reached_the_group(const struct signals *s, int sig, pid_t program)
 	return s->noted_ns[sig] > s->handled_ns[sig] && getpgid(program) == getpgrp();
 }
 
+/* True if the witness has noted all that it received before it was asked, or does not answer. */
+static bool witness_has_answered(struct signals *s, int sig, uint64_t now_ns)
+{
+	if (!s->asked_ns[sig]) {
+		if (!witness_ask(&s->witness))
+			return true;
+		s->asked_ns[sig] = now_ns;
+		s->question[sig] = ++s->nr_asked;
+		return false;
+	}
+	return s->nr_answered >= s->question[sig] || now_ns - s->asked_ns[sig] > ANSWER_NS;
+}
+
+/* True if it was forwarded, or need not be; false: it is not yet known. */
+static bool signal_is_settled(struct signals *s, int sig, pid_t program, uint64_t now_ns)
+{
+	signals_hear_witness(s);
+	if (program <= 0 || reached_the_group(s, sig, program))
+		return true;
+	if (!witness_has_answered(s, sig, now_ns))
+		return false;
+	kill(program, sig);
+	return true;
+}
+
 uint64_t signals_pass_on(struct signals *s, pid_t program, uint64_t now_ns)
 {
 	uint64_t next = UINT64_MAX;
@@ -216,10 +246,12 @@ uint64_t signals_pass_on(struct signals *s, pid_t program, uint64_t now_ns)
 			next = s->due_ns[sig] < next ? s->due_ns[sig] : next;
 			continue;
 		}
-		signals_hear_witness(s);
-		if (program > 0 && !reached_the_group(s, sig, program))
-			kill(program, sig);
-		s->due_ns[sig] = 0;
+		if (!signal_is_settled(s, sig, program, now_ns)) {
+			s->due_ns[sig] = now_ns + LOOK_NS;
+			next = s->due_ns[sig] < next ? s->due_ns[sig] : next;
+			continue;
+		}
+		s->due_ns[sig] = s->asked_ns[sig] = 0;
 		s->handled_ns[sig] = now_ns;
 	}
 	return next;

@@ -32,10 +32,13 @@ struct signals {
 	uint64_t due_ns[NSIG]; /* when to forward, unless the witness received it too; 0: nothing */
 	uint64_t noted_ns[NSIG];   /* when the witness last received it */
 	uint64_t handled_ns[NSIG]; /* when the collector last handled it */
-	bool asked_to_stop;        /* SIGINT, SIGTERM or SIGHUP was received */
-	int stop_signal;           /* the last of these */
-	uint32_t nr_stops;         /* how many of these were received */
-	int kept;                  /* handled by the collector and not forwarded; 0: none */
+	uint64_t asked_ns[NSIG];   /* when the witness was asked whether it received it; 0: not */
+	uint32_t question[NSIG];   /* the number of that question */
+	uint32_t nr_asked, nr_answered;
+	bool asked_to_stop; /* SIGINT, SIGTERM or SIGHUP was received */
+	int stop_signal;    /* the last of these */
+	uint32_t nr_stops;  /* how many of these were received */
+	int kept;           /* handled by the collector and not forwarded; 0: none */
 	bool kept_came;
 };
 

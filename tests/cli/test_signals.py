@@ -51,6 +51,22 @@ def a_signal_to_the_whole_group_arrives_once(dir):
 
 
 @test
+def a_signal_to_the_whole_group_arrives_once_on_a_busy_machine(dir):
+    """The child that notes the signals of the group gets no processor for a while."""
+    p, pid = start(dir, start_new_session=True)
+    with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as f:
+        children = [int(word) for word in f.read().split()]
+    witness, = [child for child in children if child != pid]
+    os.kill(witness, signal.SIGSTOP)
+    os.killpg(p.pid, signal.SIGINT)
+    heard(dir, 1)
+    os.kill(witness, signal.SIGCONT)
+    p.send_signal(signal.SIGTERM)
+    heard(dir, 2)
+    equal(finish(p, pid), "int 1 term 1", "signals that the program got")
+
+
+@test
 def a_group_signal_does_not_swallow_a_later_one_to_the_tool(dir):
     p, pid = start(dir, start_new_session=True)
     os.killpg(p.pid, signal.SIGINT)

@@ -166,6 +166,15 @@ static void a_signal_is_passed_on_when_it_is_due(void)
 	signals_close(&s);
 }
 
+/* As the collector does, until it is known who received the signal. */
+static void pass_on_when_known(pid_t pid, int sig, uint64_t now)
+{
+	for (; s.due_ns[sig]; now += 2 * MS) {
+		signals_pass_on(&s, pid, now);
+		usleep(2000);
+	}
+}
+
 /* The witness gets the signal as a member of the group would. */
 static void group_signal(int sig)
 {
@@ -194,7 +203,7 @@ static void a_signal_of_the_group_is_not_passed_on(void)
 	pid = program_start(true);
 	raise(SIGUSR1);
 	signals_serve(&s, now + 40 * MS);
-	signals_pass_on(&s, pid, now + 70 * MS);
+	pass_on_when_known(pid, SIGUSR1, now + 70 * MS);
 	CHECK_EQ(program_ended_by(pid), SIGUSR1);
 	signals_close(&s);
 	CHECK_EQ(s.witness.pid, 0);
@@ -210,8 +219,49 @@ static void a_program_outside_of_the_group_did_not_get_its_signal(void)
 	group_signal(SIGUSR2);
 	now = clock_now_ns();
 	signals_serve(&s, now);
-	signals_pass_on(&s, pid, now + 30 * MS);
+	pass_on_when_known(pid, SIGUSR2, now + 30 * MS);
 	CHECK_EQ(program_ended_by(pid), SIGUSR2);
+	signals_close(&s);
+}
+
+static void a_witness_that_is_late_is_waited_for(void)
+{
+	uint64_t now = clock_now_ns();
+	pid_t pid;
+
+	open_with(true);
+	pid = program_start(true);
+	kill(s.witness.pid, SIGSTOP);
+	raise(SIGUSR1);
+	kill(s.witness.pid, SIGUSR1);
+	signals_serve(&s, now);
+	CHECK_EQ(signals_pass_on(&s, pid, now + 30 * MS), now + 32 * MS);
+	CHECK_EQ(signals_pass_on(&s, pid, now + 2030 * MS), now + 2032 * MS);
+	CHECK(s.due_ns[SIGUSR1]);
+	kill(s.witness.pid, SIGCONT);
+	while (!s.nr_answered)
+		signals_hear_witness(&s);
+	CHECK(s.noted_ns[SIGUSR1]); /* before the answer */
+	CHECK_EQ(signals_pass_on(&s, pid, now + 2040 * MS), UINT64_MAX);
+	CHECK_EQ(s.due_ns[SIGUSR1], 0);
+	kill(pid, SIGUSR2); /* the first one that it gets */
+	CHECK_EQ(program_ended_by(pid), SIGUSR2);
+	signals_close(&s);
+}
+
+static void a_witness_that_does_not_answer_is_not_waited_for_long(void)
+{
+	uint64_t now = clock_now_ns();
+	pid_t pid;
+
+	open_with(true);
+	pid = program_start(false);
+	kill(s.witness.pid, SIGSTOP);
+	raise(SIGUSR1);
+	signals_serve(&s, now);
+	CHECK_EQ(signals_pass_on(&s, pid, now + 30 * MS), now + 32 * MS);
+	CHECK_EQ(signals_pass_on(&s, pid, now + 2031 * MS), UINT64_MAX);
+	CHECK_EQ(program_ended_by(pid), SIGUSR1);
 	signals_close(&s);
 }
 
@@ -296,6 +346,8 @@ int main(void)
 	RUN(a_signal_is_passed_on_when_it_is_due);
 	RUN(a_signal_of_the_group_is_not_passed_on);
 	RUN(a_program_outside_of_the_group_did_not_get_its_signal);
+	RUN(a_witness_that_is_late_is_waited_for);
+	RUN(a_witness_that_does_not_answer_is_not_waited_for_long);
 	RUN(the_witness_notes_when_a_process_ends);
 	RUN(without_a_witness_no_end_is_known);
 	RUN(closing_restores_what_was_before);
