@@ -10,27 +10,44 @@
 #include "base/text.h"
 
 /* Messages quote names of files, programs and coroutines: sanitize them for the terminal. */
-static void message_put_lines(const char *text)
+static void message_put_lines(FILE *f, const char *front, const char *text)
 {
 	const char *end;
 
+	fputs(front, f);
 	for (; (end = strchr(text, '\n')); text = end + 1) {
-		text_put_n(stderr, text, (size_t)(end - text));
-		fputc('\n', stderr);
+		text_put_n(f, text, (size_t)(end - text));
+		fputc('\n', f);
 	}
-	text_put(stderr, text);
-	fputc('\n', stderr);
+	text_put(f, text);
+	fputc('\n', f);
+}
+
+/* In one write, if there is room for it: the program writes to the same terminal. */
+static void message_write(const char *front, const char *text)
+{
+	char whole[4096];
+	FILE *f = fmemopen(whole, sizeof(whole), "w");
+	long size = -1;
+
+	if (f) {
+		message_put_lines(f, front, text);
+		size = fflush(f) == 0 && !ferror(f) ? ftell(f) : -1;
+		fclose(f);
+	}
+	if (size > 0 && (size_t)size < sizeof(whole))
+		fwrite(whole, 1, (size_t)size, stderr);
+	else
+		message_put_lines(stderr, front, text);
 }
 
 void message_print(const char *command, const char *fmt, ...)
 {
-	char *text = NULL, small[1024];
+	char *text = NULL, small[1024], front[64];
 	va_list ap, again;
 
-	if (command && *command)
-		fprintf(stderr, "corotracer %s: ", command);
-	else
-		fputs("corotracer: ", stderr);
+	snprintf(front, sizeof(front), "corotracer%s%s: ", command && *command ? " " : "",
+		 command ? command : "");
 	va_start(ap, fmt);
 	va_copy(again, ap);
 	if (vasprintf(&text, fmt, ap) < 0)
@@ -39,15 +56,13 @@ void message_print(const char *command, const char *fmt, ...)
 		vsnprintf(small, sizeof(small), fmt, again);
 	va_end(again);
 	va_end(ap);
-	message_put_lines(text ? text : small);
+	message_write(front, text ? text : small);
 	free(text);
 }
 
 void message_error(const char *command, const struct err *err)
 {
 	message_print(command, "%s", err->text);
-	if (err->hint[0]) {
-		fputs("hint: ", stderr);
-		message_put_lines(err->hint);
-	}
+	if (err->hint[0])
+		message_write("hint: ", err->hint);
 }

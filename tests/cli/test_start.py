@@ -50,5 +50,18 @@ def commands_that_do_not_need_a_missing_library_work(dir):
         equal(tool_without(library, "version")[0], 0, f"status of version without {library}")
 
 
+@test
+def a_message_is_written_at_once(dir):
+    """The program writes to the same terminal; and who reads a log must not find half an address."""
+    read, write = os.pipe2(os.O_DIRECT)  # a read returns what one write wrote
+    p = popen(TOOL, "info", "/none/\x1b\u00e9" + 100 * "x", stderr=write)
+    os.close(write)
+    first, second = (os.read(read, 65536).decode() for _ in range(2))
+    os.close(read)
+    p.communicate(timeout=300)
+    equal((first[:17], first[-28:]), ("corotracer info: ", ": No such file or directory\n"), "the first write")
+    equal((second[:6], second[-1]), ("hint: ", "\n"), "the second write")
+
+
 if __name__ == "__main__":
     main()

@@ -184,4 +184,4 @@ def serve(*args, **kwargs):
 
 def url_of(told):
     """The URL of `run --serve`."""
-    return wait_until(lambda: re.search(r"http://\S+", told.said()), "the URL").group(0)
+    return wait_until(lambda: re.search(r"(http://\S+)\n", told.said()), "the URL").group(1)
