@@ -24,7 +24,7 @@ static void message_put_lines(FILE *f, const char *front, const char *text)
 }
 
 /* In one write, if there is room for it: the program writes to the same terminal. */
-static void message_write(const char *front, const char *text)
+static void message_put_at_once(const char *front, const char *text)
 {
 	char whole[4096];
 	FILE *f = fmemopen(whole, sizeof(whole), "w");
@@ -56,7 +56,7 @@ void message_print(const char *command, const char *fmt, ...)
 		vsnprintf(small, sizeof(small), fmt, again);
 	va_end(again);
 	va_end(ap);
-	message_write(front, text ? text : small);
+	message_put_at_once(front, text ? text : small);
 	free(text);
 }
 
@@ -64,5 +64,5 @@ void message_error(const char *command, const struct err *err)
 {
 	message_print(command, "%s", err->text);
 	if (err->hint[0])
-		message_write("hint: ", err->hint);
+		message_put_at_once("hint: ", err->hint);
 }

@@ -152,8 +152,8 @@ static void note_call(const char *what, size_t size, int level)
 		snprintf(calls + used, sizeof(calls) - used, "%s %zu, ", what, size);
 }
 
-static size_t stub_compress(void *context, void *to, size_t room, const void *from, size_t size,
-			    int level)
+static size_t noted_compress(void *context, void *to, size_t room, const void *from, size_t size,
+			     int level)
 {
 	(void)context;
 	(void)from;
@@ -163,7 +163,7 @@ static size_t stub_compress(void *context, void *to, size_t room, const void *fr
 	return search_percent ? size * search_percent / 100 : SIZE_MAX;
 }
 
-static size_t stub_compress2(void *context, void *to, size_t room, const void *from, size_t size)
+static size_t noted_compress2(void *context, void *to, size_t room, const void *from, size_t size)
 {
 	(void)context;
 	(void)from;
@@ -173,12 +173,12 @@ static size_t stub_compress2(void *context, void *to, size_t room, const void *f
 	return code_percent ? size * code_percent / 100 : SIZE_MAX;
 }
 
-static unsigned stub_is_error(size_t code)
+static unsigned noted_is_error(size_t code)
 {
 	return code == SIZE_MAX;
 }
 
-static size_t stub_set(void *context, int parameter, int value)
+static size_t noted_set(void *context, int parameter, int value)
 {
 	(void)context;
 	CHECK((parameter == CRAY_ZSTD_LEVEL && value < 0) ||
@@ -186,8 +186,8 @@ static size_t stub_set(void *context, int parameter, int value)
 	return set_fails ? SIZE_MAX : 0;
 }
 
-static const struct cray_zstd stub = { calls, stub_compress, stub_is_error, stub_set,
-				       stub_compress2 };
+static const struct cray_zstd noted = { calls, noted_compress, noted_is_error, noted_set,
+					noted_compress2 };
 
 /* A finished block with parts of 1000, @own and 3000 bytes; it is pressed.  Returns the calls. */
 static const char *press(struct cray_maker *m, uint32_t own, bool hurry)
@@ -218,7 +218,7 @@ static void parts_of_a_block_are_compressed_as_the_last_try_says(void)
 {
 	static const char both[] = "code 1000, search 1000 at 5, code 2000, search 2000 at 5, "
 				   "code 3000, search 3000 at 5, ";
-	struct cray_maker *m = cray_maker_new(5, &stub);
+	struct cray_maker *m = cray_maker_new(5, &noted);
 	int i;
 
 	search_percent = code_percent = 50;
@@ -240,7 +240,7 @@ static void parts_of_a_block_are_compressed_as_the_last_try_says(void)
 	CHECK_STR(press(m, 2000, false), "search 1000 at 5, search 2000 at 5, search 3000 at 5, ");
 	cray_maker_free(m);
 	/* A search that saves a 32nd or less is not worth it. */
-	m = cray_maker_new(1, &stub);
+	m = cray_maker_new(1, &noted);
 	search_percent = 32;
 	code_percent = 33;
 	press(m, 2000, false);
@@ -255,7 +255,7 @@ static void parts_of_a_block_are_compressed_as_the_last_try_says(void)
 
 static void small_parts_have_no_frame_of_their_own(void)
 {
-	struct cray_maker *m = cray_maker_new(1, &stub);
+	struct cray_maker *m = cray_maker_new(1, &noted);
 
 	search_percent = code_percent = 50;
 	CHECK_STR(press(m, 256, false), "code 1000, search 1000 at 1, code 256, search 256 at 1, "
@@ -268,7 +268,7 @@ static void small_parts_have_no_frame_of_their_own(void)
 static void what_cannot_be_compressed_is_stored_as_it_is(void)
 {
 	static const struct cray_zstd none;
-	struct cray_maker *m = cray_maker_new(1, &stub);
+	struct cray_maker *m = cray_maker_new(1, &noted);
 	char bytes[400] = { 0 };
 
 	search_percent = 100; /* not smaller */
@@ -302,7 +302,7 @@ static void what_cannot_be_compressed_is_stored_as_it_is(void)
 	cray_maker_press_bytes(m, bytes, sizeof(bytes));
 	CHECK(m->codec == CRAY_CODEC_NONE && m->stored_size == 400);
 	cray_maker_free(m);
-	m = cray_maker_new(0, &stub);
+	m = cray_maker_new(0, &noted);
 	CHECK_STR(press(m, 2000, false), "");
 	cray_maker_press_bytes(m, bytes, sizeof(bytes));
 	CHECK_STR(calls, "");
@@ -329,7 +329,7 @@ static void blocks_are_compressed_in_a_thread(void)
 	search_percent = code_percent = 50;
 	calls[0] = '\0';
 	for (i = 0; i < CRT_PRESS_MAX; i++) {
-		m[i] = cray_maker_new(1, &stub);
+		m[i] = cray_maker_new(1, &noted);
 		make_block(m[i]);
 		calls[0] = '\0';
 		ticket[i] = crt_press_give(m[i], false); /* here, at once */
