@@ -124,15 +124,18 @@ Proof.
   - unfold covers; lia.
 Qed.
 
-Print Assumptions reuse_safety.
-Print Assumptions one_thread_per_lane.
-Print Assumptions read_to_the_end.
-Print Assumptions taken_when_read.
-Print Assumptions lane_stores_are_newest.
-Print Assumptions a_lane_is_used_again.
-Print Assumptions necessity_of_open.
-Print Assumptions necessity_of_state_look.
-Print Assumptions necessity_of_reset.
-Print Assumptions necessity_of_free_state.
-Print Assumptions necessity_of_reading.
-Print Assumptions necessity_of_pool.
+(* For proof/check-coq: together they must be "Closed under the global context". *)
+Definition all_theorems := (
+  @reuse_safety,
+  @one_thread_per_lane,
+  @read_to_the_end,
+  @taken_when_read,
+  @lane_stores_are_newest,
+  @a_lane_is_used_again,
+  @necessity_of_open,
+  @necessity_of_state_look,
+  @necessity_of_reset,
+  @necessity_of_free_state,
+  @necessity_of_reading,
+  @necessity_of_pool).
+Print Assumptions all_theorems.
