@@ -10,6 +10,10 @@ const here = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(join(here, "../../web/package.json"));
 const { chromium } = require("playwright-core");
 
+// With COROTRACER_FULL=1 tests are longer: larger traces, more views, light and dark.
+export const FULL = process.env.COROTRACER_FULL === "1";
+export const SCHEMES = FULL ? ["light", "dark"] : ["dark"]; // of pages that are looked at, with screenshots
+
 const FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
 	"--disable-sync", "--disable-dev-shm-usage"];
 

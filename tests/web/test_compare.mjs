@@ -7,7 +7,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { csv, openFile, painted, withBrowser } from "./browser.mjs";
+import { csv, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, hostileTrace, OUT, pageData, ROOT, TOOL, withData } from "./fixtures.mjs";
 
 const BASE = process.env.DIFF_TARGET ?? join(ROOT, "build/tests/diff_target");
@@ -244,7 +244,7 @@ test("2,000 sites and 4,000 nodes stay responsive", async () => {
 });
 
 test("axe finds nothing, and the page fits every width; screenshots, light and dark", async () => {
-	for (const colorScheme of ["light", "dark"]) {
+	for (const colorScheme of SCHEMES) {
 		await on(repeated.html, "", async (page) => {
 			await page.evaluate(AXE);
 			const { violations } = await page.evaluate(() => globalThis.axe.run({ rules: { "skip-link": { enabled: false } } }));

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { csv, openFile, painted, ready, withBrowser } from "./browser.mjs";
+import { csv, openFile, painted, ready, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, memoryPage, OUT, ROOT } from "./fixtures.mjs";
 
 const EVIL = "<script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\">\u202e";
@@ -259,7 +259,7 @@ test("damage is told in words", async () => {
 });
 
 test("screenshots, light and dark", async () => {
-	for (const colorScheme of ["light", "dark"]) {
+	for (const colorScheme of SCHEMES) {
 		for (const [name, { html }] of Object.entries({ particles, counters })) {
 			await on(html, "", async (page) => {
 				await page.locator(".heat-block").first().focus();

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openFile, painted, withBrowser } from "./browser.mjs";
+import { openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, memoryPage, OUT, ROOT, until } from "./fixtures.mjs";
 
 const SOURCE = join(ROOT, "tests/memory/calls/called.c");
@@ -157,7 +157,7 @@ test("a source that changed, and files that are no source, are said", async () =
 });
 
 test("names for those who listen, every width, screenshots", async () => {
-	for (const colorScheme of ["light", "dark"]) {
+	for (const colorScheme of SCHEMES) {
 		await on(called.html, "", async (page) => {
 			for (const [width, height] of [[1280, 800], [390, 844]]) {
 				await page.setViewportSize({ width, height });

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { csv, openFile, painted, withBrowser } from "./browser.mjs";
+import { csv, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { corpusTrace, freshOut, HOSTILE, OUT, pageOf, redisTrace, TOOL } from "./fixtures.mjs";
 
 let browser;
@@ -204,7 +204,7 @@ test("notes of a file are added once; a file that is none says so", async () => 
 });
 
 test("screenshots: list, form and timeline, light and dark, wide and narrow", async () => {
-	for (const colorScheme of ["light", "dark"]) {
+	for (const colorScheme of SCHEMES) {
 		for (const [size, viewport] of [["", { width: 1440, height: 900 }], ["-narrow", { width: 390, height: 844 }]]) {
 			await on(saved, "#view=timeline&by=coroutine", async (page) => {
 				const shot = (name) => page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}${size}.png`) });

@@ -3,7 +3,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { csv, openFile, painted, withBrowser } from "./browser.mjs";
+import { csv, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, HOSTILE, OUT, pageData, profilePage, withData } from "./fixtures.mjs";
 
 let browser;
@@ -129,7 +129,7 @@ test("texts stay text, losses are said, and many or deep stacks do not break the
 });
 
 test("everything fits every width; screenshots, light and dark", async () => {
-	for (const colorScheme of ["light", "dark"]) {
+	for (const colorScheme of SCHEMES) {
 		await on(sampled.html, "", async (page) => {
 			await page.screenshot({ path: join(OUT, "screenshots", `profile-${colorScheme}.png`) });
 			await page.setViewportSize({ width: 390, height: 844 });

@@ -3,11 +3,11 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { csv, openFile, painted, withBrowser } from "./browser.mjs";
+import { csv, FULL, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { bigTrace, freshOut, OUT, pageOf, readTrace, redisTrace } from "./fixtures.mjs";
 import { openMeasured, panAndZoom } from "./measure.mjs";
 
-const COROUTINES = Number(process.env.ROWS_COROUTINES ?? (process.env.COROTRACER_FULL === "1" ? 20_000 : 8_000));
+const COROUTINES = Number(process.env.ROWS_COROUTINES ?? (FULL ? 20_000 : 4_000));
 let browser;
 let finish;
 let redis;
@@ -212,7 +212,7 @@ test("many coroutines: groups, activity and pins while the window moves", async 
 });
 
 test("screenshots: groups and pins, light and dark, wide and narrow", async () => {
-	for (const colorScheme of ["light", "dark"]) {
+	for (const colorScheme of SCHEMES) {
 		for (const [size, viewport] of [["", { width: 1440, height: 900 }], ["-narrow", { width: 390, height: 844 }]]) {
 			await on(redis.html, `${CORO}&group=kind&open=1&pin=t0.c1.c2`, async (page) => {
 				await settled(page, "groups");

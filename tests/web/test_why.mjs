@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { csv, openFile, painted, withBrowser } from "./browser.mjs";
+import { csv, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, HOSTILE, OUT, pageData, TOOL, whyPage, withData } from "./fixtures.mjs";
 
 let browser;
@@ -213,7 +213,7 @@ test("texts stay text, and many groups or deep stacks do not break the page", as
 });
 
 test("everything fits every width; screenshots, light and dark", async () => {
-	for (const colorScheme of ["light", "dark"]) {
+	for (const colorScheme of SCHEMES) {
 		for (const [name, { html }] of Object.entries({ stacks, forgotten })) {
 			await on(html, "", async (page) => {
 				await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });

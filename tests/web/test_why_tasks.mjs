@@ -3,7 +3,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { csv, openFile, painted, withBrowser } from "./browser.mjs";
+import { csv, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, OUT, ringsPage, tokioPage, withData } from "./fixtures.mjs";
 
 let browser;
@@ -176,7 +176,7 @@ test("1,000 groups with branches and 1,000 rings are shown in parts", async () =
 });
 
 test("rings and branches fit every width; screenshots, light and dark", async () => {
-	for (const colorScheme of ["light", "dark"]) {
+	for (const colorScheme of SCHEMES) {
 		for (const [name, made] of Object.entries({ ring, family, branches, faults })) {
 			if (made) await on(made.html, "", async (page) => {
 				await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });
