@@ -60,8 +60,9 @@ struct ctp_spare {
 	uint32_t lane, chunk, at; /* unit numbers, and the index of the next record in the chunk */
 };
 
-/* Interval between two attempts while a thread waits for room. */
+/* Interval between two attempts while a thread waits for room: the first, and the longest. */
 #define CTP_BLOCK_STEP_NS 50000
+#define CTP_BLOCK_MOST_NS 3200000
 
 #ifdef __cplusplus
 extern "C" {
@@ -309,6 +310,14 @@ CTP_SLOW int ctp_lane_may_block(struct ctp_thread *t, const struct ctp_session *
 	return 1;
 }
 
+/* Each pause is longer: hundreds of threads that wait leave the processor to the collector. */
+CTP_SLOW void ctp_block_pause(struct timespec *step)
+{
+	syscall(SYS_nanosleep, step, NULL);
+	if (step->tv_nsec < CTP_BLOCK_MOST_NS)
+		step->tv_nsec *= 2;
+}
+
 /* Wait for a chunk, for block_ms at most. */
 CTP_SLOW uint32_t ctp_lane_block(struct ctp_thread *t, struct ctp_session *s)
 {
@@ -318,7 +327,7 @@ CTP_SLOW uint32_t ctp_lane_block(struct ctp_thread *t, struct ctp_session *s)
 
 	while (!number && waited < (uint64_t)s->block_ms * 1000000u) {
 		ctp_wake_if_asleep(s);
-		syscall(SYS_nanosleep, &step, NULL);
+		ctp_block_pause(&step);
 		number = ctp_lane_extend(t, s);
 		waited = ctp_clock_ns() - start;
 	}
@@ -388,7 +397,7 @@ CTP_SLOW int ctp_lane_await(struct ctp_thread *t, struct ctp_session *s)
 		return 0;
 	while (!opened && waited < (uint64_t)s->block_ms * 1000000u) {
 		ctp_wake_if_asleep(s);
-		syscall(SYS_nanosleep, &step, NULL);
+		ctp_block_pause(&step);
 		opened = ctp_lane_open(t, s);
 		waited = ctp_clock_ns() - start;
 	}

@@ -659,10 +659,19 @@ static void a_thread_without_a_lane_waits_for_one(void)
 	CHECK(lane_nr(&region, 1)->blocked_ns > 0);
 }
 
+static long nr_pauses(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	return r.ru_nvcsw;
+}
+
 static void waiting_for_a_lane_is_bounded_and_in_vain_only_once(void)
 {
 	struct shape shape = SHAPE;
 	struct corotracer_coro co;
+	long pauses;
 	uint64_t start, took;
 	pthread_t thread;
 
@@ -671,11 +680,14 @@ static void waiting_for_a_lane_is_bounded_and_in_vain_only_once(void)
 	shape.block_ms = 500;
 	lanes_region_open(&region, shape);
 	CHECK_EQ(corotracer_begin(&co, NULL), 0);
+	pauses = nr_pauses();
 	start = clock_ns();
 	CHECK_EQ(pthread_create(&thread, NULL, write_in_thread, &co), 0);
 	pthread_join(thread, NULL);
 	took = clock_ns() - start;
 	CHECK(took >= 500000000u);
+	/* It looks less and less often: 50 us apart, there were thousands of pauses. */
+	CHECK(nr_pauses() - pauses < 1000);
 	/* Eight events; a wait for each would have taken four seconds. */
 	CHECK(took < 4000000000u);
 	CHECK_EQ(region.ext->homeless, 7);

@@ -42,8 +42,9 @@ pub(crate) struct Spare {
 /// How far ahead of the next record memory is fetched: a yield of a task writes 96 bytes.
 const PREFETCH_BYTES: usize = 256;
 
-/// Polling interval while a thread waits for room.
+/// Polling interval while a thread waits for room: the first, and the longest.
 const BLOCK_STEP_NS: i64 = 50_000;
+const BLOCK_MOST_NS: i64 = 3_200_000;
 
 impl Thread {
     /// The thread's lane.  The caller has checked that there is one.
@@ -449,13 +450,15 @@ fn may_block(t: &Thread, s: &Session) -> bool {
     true
 }
 
-/// Call `again` at intervals, for at most `block_ms`.  Returns (its result, ns waited).
+/// Call `again` at intervals, for at most `block_ms`.  Returns (its result, ns waited).  Each interval is
+/// longer: hundreds of threads that wait leave the processor to the collector.
 fn wait_for<T: Default + PartialEq>(s: &Session, again: impl Fn() -> T) -> (T, u64) {
     let start = clock_ns();
-    let (mut got, mut waited) = (T::default(), 0);
+    let (mut got, mut waited, mut step) = (T::default(), 0, BLOCK_STEP_NS);
     while got == T::default() && waited < u64::from(s.info().block_ms) * 1_000_000 {
         s.wake_if_asleep();
-        sys::nanosleep(BLOCK_STEP_NS);
+        sys::nanosleep(step);
+        step = if step < BLOCK_MOST_NS { step * 2 } else { step };
         got = again();
         waited = clock_ns().wrapping_sub(start);
     }
