@@ -552,7 +552,7 @@ uint64_t flight_used(const struct flight *f)
 
 /* ---- open and close ------------------------------------------------------------------ */
 
-static const struct trace_writer_ops ops = {
+static const struct trace_writer_ops flight_ops = {
 	.lane = flight_put_lane,
 	.event = flight_add_event,
 	.horizon = flight_put_horizon,
@@ -567,7 +567,7 @@ int flight_open(struct flight *f, uint64_t size, struct err *err)
 	void *ring;
 
 	memset(f, 0, sizeof(*f));
-	f->writer.ops = &ops;
+	f->writer.ops = &flight_ops;
 	f->writer.wants_order = true; /* so that the oldest events come first */
 	f->segment_size = size / SEGMENTS;
 	if (f->segment_size < SEGMENT_LEAST)

@@ -388,9 +388,9 @@ static void compact_count_kinds(struct trace_reader *tr, uint64_t *counts)
 	}
 }
 
-static const struct trace_reader_ops ops = { .next = compact_next,
-					     .close = compact_reader_close,
-					     .count_kinds = compact_count_kinds };
+static const struct trace_reader_ops compact_reader_ops = { .next = compact_next,
+							    .close = compact_reader_close,
+							    .count_kinds = compact_count_kinds };
 
 bool compact_begins(const void *begin, size_t size)
 {
@@ -457,7 +457,7 @@ struct trace_reader *compact_reader_open(const char *path, bool may_grow, struct
 		return NULL;
 	}
 	r->fd = -1;
-	r->reader.ops = &ops;
+	r->reader.ops = &compact_reader_ops;
 	r->reader.stats.format = TRACE_FORMAT_CT;
 	if (compact_reader_begin(r, path, may_grow, err) == 0)
 		return &r->reader;

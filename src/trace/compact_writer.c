@@ -528,7 +528,7 @@ static void compact_close(struct trace_writer *tw, struct trace_counts *counts, 
 	compact_writer_free(w);
 }
 
-static const struct trace_writer_ops ops = {
+static const struct trace_writer_ops compact_writer_ops = {
 	.lane = compact_put_lane,
 	.event = compact_put_event,
 	.horizon = compact_put_horizon,
@@ -570,7 +570,7 @@ struct trace_writer *compact_writer_open(const struct trace_output *output, stru
 	int rc = -ENOMEM;
 
 	if (w) {
-		w->writer.ops = &ops;
+		w->writer.ops = &compact_writer_ops;
 		w->writer.wants_order = true;
 		w->writer.flush_ns = FLUSH_NS;
 		w->fd = output->fd;

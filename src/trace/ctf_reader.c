@@ -284,7 +284,8 @@ static void close_reader(struct trace_reader *tr)
 	free(r);
 }
 
-static const struct trace_reader_ops ops = { .next = ctf_reader_next, .close = close_reader };
+static const struct trace_reader_ops ctf_reader_ops = { .next = ctf_reader_next,
+							.close = close_reader };
 
 /* ---- open ---------------------------------------------------------------- */
 
@@ -494,7 +495,7 @@ struct trace_reader *ctf_reader_open(const char *path, struct err *err)
 		err_set(err, -ENOMEM, "no memory to read '%s'", path);
 		return NULL;
 	}
-	r->reader.ops = &ops;
+	r->reader.ops = &ctf_reader_ops;
 	r->reader.stats.format = TRACE_FORMAT_CTF;
 	r->walk.dir = -1;
 	r->walk.stats = &r->reader.stats.ctf;

@@ -605,7 +605,7 @@ static void ctf_writer_close_writer(struct trace_writer *tw, struct trace_counts
 	free(w);
 }
 
-static const struct trace_writer_ops ops = {
+static const struct trace_writer_ops ctf_writer_ops = {
 	.lane = ctf_writer_put_lane,
 	.event = ctf_writer_put_event,
 	.horizon = ctf_writer_put_horizon,
@@ -678,7 +678,7 @@ struct trace_writer *ctf_writer_open(const struct trace_output *output, struct e
 	int rc = -ENOMEM;
 
 	if (w) {
-		w->writer.ops = &ops;
+		w->writer.ops = &ctf_writer_ops;
 		w->files.saver = &w->writer.saver;
 		w->files.dir = output->fd;
 		w->totals_fd = -1;

@@ -344,7 +344,8 @@ static void close_input(struct trace_reader *r)
 	free(in);
 }
 
-static const struct trace_reader_ops ops = { .next = jsonl_input_next, .close = close_input };
+static const struct trace_reader_ops jsonl_input_ops = { .next = jsonl_input_next,
+							 .close = close_input };
 
 /* The trace has a writer: continue at its end until the writer closes it. */
 static void jsonl_input_follow(struct jsonl_input *in)
@@ -418,7 +419,7 @@ struct trace_reader *jsonl_input_open(const char *path, bool may_grow, struct er
 		err_set(err, -ENOMEM, "no memory to read '%s'", path);
 		return NULL;
 	}
-	in->reader.ops = &ops;
+	in->reader.ops = &jsonl_input_ops;
 	in->reader.stats.format = TRACE_FORMAT_JSONL;
 	if (jsonl_input_begin(in, path, may_grow, err) == 0)
 		return &in->reader;

@@ -190,7 +190,7 @@ static void close_output(struct trace_writer *w, struct trace_counts *counts, st
 	free(o);
 }
 
-static const struct trace_writer_ops ops = {
+static const struct trace_writer_ops jsonl_output_ops = {
 	.lane = jsonl_output_put_lane,
 	.event = jsonl_output_put_event,
 	.horizon = jsonl_output_put_horizon,
@@ -232,7 +232,7 @@ struct trace_writer *jsonl_output_open(const struct trace_output *output, struct
 		free(o);
 		return NULL;
 	}
-	o->writer.ops = &ops;
+	o->writer.ops = &jsonl_output_ops;
 	o->writer.wants_order = true;
 	o->events.stop = output->stop;
 	o->events.before = write_both;

@@ -387,8 +387,8 @@ static void merge_reader_close(struct trace_reader *tr)
 	free(r);
 }
 
-static const struct trace_reader_ops ops = { .next = merge_reader_next,
-					     .close = merge_reader_close };
+static const struct trace_reader_ops merge_reader_ops = { .next = merge_reader_next,
+							  .close = merge_reader_close };
 
 static int merge_reader_begin(struct merge_reader *r, struct err *err)
 {
@@ -420,7 +420,7 @@ struct trace_reader *merge_reader_open(struct merge *m, struct err *err)
 		merge_reader_no_memory(err);
 		return NULL;
 	}
-	r->reader.ops = &ops;
+	r->reader.ops = &merge_reader_ops;
 	r->merge = m;
 	if (merge_reader_begin(r, err) == 0)
 		return &r->reader;
