@@ -277,6 +277,8 @@ static void clickhouse_hint(const struct clickhouse *c, struct err *err)
 		err_hint(err,
 			 "the tables of '%s' are not those of this version; use another database",
 			 c->url.database);
+	else if (c->code == CLICKHOUSE_SESSION_NOT_FOUND)
+		err_hint(err, "name the server itself, not a proxy in front of several servers");
 	else if (c->fault == CLICKHOUSE_BUSY)
 		err_hint(err, "the server is overloaded or a shard is missing; try again later");
 }

@@ -32,6 +32,9 @@ enum clickhouse_fault {
 	CLICKHOUSE_LOCAL,   /* of this process: no memory, no library */
 };
 
+/* The code of a server that does not know the session of a call (any more). */
+#define CLICKHOUSE_SESSION_NOT_FOUND 372
+
 /* True if the same call may succeed later. */
 static inline bool clickhouse_may_pass(enum clickhouse_fault fault)
 {

@@ -37,8 +37,10 @@ static const struct clickhouse_code clickhouse_codes[] = {
 	{ 243, CLICKHOUSE_BUSY },       /* NOT_ENOUGH_SPACE */
 	{ 252, CLICKHOUSE_BUSY },       /* TOO_MANY_PARTS */
 	{ 279, CLICKHOUSE_BUSY },       /* ALL_CONNECTION_TRIES_FAILED, of another shard */
-	{ 497, CLICKHOUSE_DENIED },     /* ACCESS_DENIED */
-	{ 516, CLICKHOUSE_DENIED },     /* AUTHENTICATION_FAILED */
+	{ CLICKHOUSE_SESSION_NOT_FOUND, CLICKHOUSE_BUSY },
+	{ 373, CLICKHOUSE_RUNNING }, /* SESSION_IS_LOCKED */
+	{ 497, CLICKHOUSE_DENIED },  /* ACCESS_DENIED */
+	{ 516, CLICKHOUSE_DENIED },  /* AUTHENTICATION_FAILED */
 };
 
 enum clickhouse_fault clickhouse_fault_of(int code)

@@ -14,6 +14,7 @@ int load_batch_init(struct load_batch *b, struct clickhouse *client, const char 
 {
 	*b = (struct load_batch){ .client = client };
 	snprintf(b->name, sizeof(b->name), "%s", name);
+	load_session_init(&b->session, client, b->name);
 	return load_batch_label(b, &load_no_labels) == 0 && b->nr_labels ? 0 : -ENOMEM;
 }
 
@@ -315,5 +316,6 @@ void load_batch_release(struct load_batch *b)
 	free(b->units);
 	free(b->labels);
 	wait_sums_release(&b->sums);
+	load_session_release(&b->session);
 	*b = (struct load_batch){ .client = NULL };
 }

@@ -8,7 +8,8 @@
  * Exactly once
  *   For every unit and INSERT the batch remembers one row by its key.  Where it is not certain
  *   whether an INSERT was applied (after a lost connection, a time limit, or a restart), the server
- *   is asked for that row first, after queries of this loader that still run have ended.  A batch
+ *   is asked for that row first, after queries of this loader that still run have ended, and
+ *   after those that have not arrived yet can not be applied any more (load_session.h).  A batch
  *   whose unit is in doubt has no other unit: an earlier process may have grouped them in another
  *   way.
  */
@@ -17,6 +18,7 @@
 
 #include "fleet/clickhouse_client.h"
 #include "fleet/fleet_rows.h"
+#include "fleet/load_session.h"
 #include "fleet/wait_sums.h"
 
 #define LOAD_MARK_SIZE   72u
@@ -52,8 +54,9 @@ struct load_unit {
 
 struct load_batch {
 	struct clickhouse *client;
-	char name[33];    /* of the loader: prefix of its query ids */
-	unsigned retry_s; /* how long a call that may pass later is repeated */
+	char name[33];               /* of the loader: prefix of its query ids */
+	struct load_session session; /* on servers without deduplication tokens */
+	unsigned retry_s;            /* how long a call that may pass later is repeated */
 	bool with_events;
 	/* Called before the first repetition of a call; may be NULL. */
 	void (*waiting)(void *ctx, const struct err *err);

@@ -145,7 +145,7 @@ static uint64_t load_insert_hash(const struct load_batch *b, const struct load_i
 static int load_insert_call(const struct load_batch *b, const struct load_insert *insert,
 			    const struct native_pieces *pieces, struct err *err)
 {
-	char sql[128], id[192], settings[512];
+	char sql[128], id[192], settings[512], session[LOAD_SESSION_SETTINGS_SIZE] = "";
 	struct clickhouse_call call = {
 		.sql = sql, .settings = settings, .body = pieces->list, .nr_body = pieces->nr
 	};
@@ -157,7 +157,11 @@ static int load_insert_call(const struct load_batch *b, const struct load_insert
 	size = snprintf(settings, sizeof(settings), "%s", LOAD_SETTINGS);
 	if (insert->nr_claims) {
 		call.query_id = id;
-		if (!b->client->is_old)
+		if (b->client->is_old)
+			load_session_settings(&b->session, session);
+		if (b->client->is_old)
+			snprintf(settings + size, sizeof(settings) - (size_t)size, "%s", session);
+		else
 			snprintf(settings + size, sizeof(settings) - (size_t)size,
 				 "&async_insert=0&insert_deduplication_token=%016" PRIx64
 				 "-%s-%" PRId64,
@@ -165,6 +169,29 @@ static int load_insert_call(const struct load_batch *b, const struct load_insert
 				 insert->partition);
 	}
 	return clickhouse_send(b->client, insert->shard, &call, NULL, err);
+}
+
+/* In a session of a server without deduplication tokens; one that ended meanwhile is replaced. */
+static int load_insert_in_session(struct load_batch *b, const struct load_insert *insert,
+				  const struct native_pieces *pieces, struct err *err)
+{
+	bool is_first = true;
+	int rc;
+
+	if (!b->client->is_old || !insert->nr_claims)
+		return load_insert_call(b, insert, pieces, err);
+	for (;; is_first = false) {
+		rc = load_session_open(&b->session, insert->shard, err);
+		if (rc < 0)
+			return rc;
+		rc = load_insert_call(b, insert, pieces, err);
+		if (rc == 0)
+			return 0;
+		load_session_failed(&b->session, insert->shard);
+		if (b->client->code != CLICKHOUSE_SESSION_NOT_FOUND || !is_first)
+			return rc;
+		*err = (struct err){ 0 };
+	}
 }
 
 static int load_insert_send(struct load_batch *b, const struct load_insert *insert, struct err *err)
@@ -178,7 +205,7 @@ static int load_insert_send(struct load_batch *b, const struct load_insert *inse
 		b->client->fault = CLICKHOUSE_LOCAL;
 		err_set(err, rc, "no memory for rows of %s", t->name);
 	} else {
-		rc = load_insert_call(b, insert, &pieces, err);
+		rc = load_insert_in_session(b, insert, &pieces, err);
 	}
 	native_pieces_release(&pieces);
 	if (rc == 0) {
@@ -197,7 +224,9 @@ static int load_insert_try(struct load_batch *b, const struct load_insert *inser
 
 	*is_there = false;
 	if (in_doubt && insert->nr_claims) {
-		rc = load_running(b, insert->shard, &running, err);
+		rc = load_session_end(&b->session, err);
+		if (rc == 0)
+			rc = load_running(b, insert->shard, &running, err);
 		if (rc == 0 && running) {
 			b->client->fault = CLICKHOUSE_RUNNING;
 			return err_set(err, -EBUSY,
@@ -281,5 +310,7 @@ int load_batch_send(struct load_batch *b, struct err *err)
 	if (!b->is_summed && load_batch_sum_up(b) < 0)
 		return err_set(err, -ENOMEM, "no memory for the sums of a block");
 	rc = load_batch_send_some(b, false, err);
+	if (rc == 0)
+		rc = load_session_rest(&b->session, err);
 	return rc < 0 ? rc : load_batch_send_some(b, true, err);
 }

@@ -152,7 +152,8 @@ static int loader_begin_all(struct loader *l, struct err *err)
 	l->batch.with_events = o->with_events;
 	l->batch.waiting = o->waiting;
 	l->batch.waiting_ctx = o->waiting_ctx;
-	rc = loader_prepare(l, err);
+	rc = l->lock_fd < 0 ? 0 : load_session_keep(&l->batch.session, l->lock_fd, err);
+	rc = rc < 0 ? rc : loader_prepare(l, err);
 	l->expire_ns = clock_now_ns() + 3600 * NS_PER_SEC;
 	return rc < 0 || !o->is_host ? rc : loader_compare_clocks(l, err);
 }

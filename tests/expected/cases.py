@@ -268,8 +268,10 @@ FLEETS = {
 DB = "clickhouse://me@127.0.0.1:{port}/db"
 OTLP = ["export", "otlp", "-i", "{kinds}", "--host", "h"]
 NEW = [("SELECT version()", "25.8.1.1\n"), ("system.columns", recorder.columns_of), ("SELECT toUInt64(toUnixTimestamp(now", "1700000100\n"), ("SELECT count()", "0\n")]
+OLD = ("SELECT version()", "21.8.1.1\n")
 LOAD = ["load", "--into", DB, "--state", "{out}.state", "--host", "h", "--wait", "0"]
-DEFINITIONS = (b"CREATE", b"SELECT name, type", b"SELECT version", b"SELECT count() FROM system", b"ALTER", b"INSERT INTO schema_version")
+DEFINITIONS = (b"CREATE", b"SELECT name, type", b"SELECT version", b"SELECT count() FROM system", b"ALTER", b"INSERT INTO schema_version",
+               b"SELECT DISTINCT partition")
 
 
 class Loaded(Served):
@@ -290,7 +292,11 @@ STORES = {
     "load-new": Served([*LOAD, "--json", "{kinds}"], NEW),
     "load-events": Served([*LOAD, "--events", "--no-findings", "--keep", "waits=1,events=2,sums=3,findings=4", "--service", "s", "--build", "b",
                            "--version-label", "v", "--region", "r", "{kinds}"], NEW),
-    "load-old": Served([*LOAD, "-q", "{kinds}"], [("SELECT version()", "21.8.1.1\n"), *NEW[1:]]),
+    "load-old": Served([*LOAD, "-q", "{kinds}"], [OLD, *NEW[1:]]),
+    "load-session-ended": Served([*LOAD, "{kinds}"], [("INSERT INTO waits ", (404, "Code: 372, e.displayText() = DB::Exception: Session not found.")), OLD, *NEW[1:]],
+                                 skipped=DEFINITIONS),
+    "load-session-locked": Served([*LOAD, "{kinds}"], [("INSERT INTO waits ", (500, "Code: 373, e.displayText() = DB::Exception: Session is locked.")), OLD, *NEW[1:]],
+                                  skipped=DEFINITIONS),
     **{f"load-{name.replace('_', '-')}": Loaded("--json", "--source", "file:{" + name + "}")
        for name in ("kinds_shipped", "kinds_sampled", "odd_shipped", "server_sampled")},
     "load-shipped-events": Loaded("--events", "--source", "file:{odd_shipped}"),

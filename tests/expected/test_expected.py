@@ -36,12 +36,22 @@ ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("CORO
 # Where things are: on this computer, and in the results.
 PLACES = ((str(HERE), "HERE"), (shutil.which("gcc") or "gcc", "GCC"), (os.environ.get("STORY") or "STORY", "STORY"))
 RUN_ID = re.compile(r"\b([0-9a-f]{32}|[0-9a-f]{16})\b")
+
+
+def days_before_today(match):
+    """The last partition to drop: partitions have one or ten days."""
+    today, number = int(time.time()) // 86400, int(match[2])
+    return match[1] + (f"TODAY - {today - number}" if number > 10000 else f"(TODAY - {(today - number * 10) // 10 * 10}) / 10")
+
+
 # What differs from run to run.
 VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
     (r"corotracer (version )?\d+\.\d+\.\d+", "corotracer VERSION"), (r"'\d+\.\d+\.\d+'", "'VERSION'"), (r'"version":"\d+\.\d+\.\d+"', '"version":"VERSION"'),
     (r"(events|frames|rows?|spans)(.*)( in|,) [\d.]+ (ns|us|ms|s)\b", r"\1\2\3 TIME"), (r'"duration_ns":\d+}', '"duration_ns":TIME}'),
     (r" \(reading them took [\d.]+ s more\)", ""), (r"/\S+/lib(?=/(lib)?cacheray)", "LIB"), (r"-idirafter /\S+", "-idirafter INCLUDE"), (r"-rpath,/\S+", "-rpath,LIB"),
-    (r"[\d.]+ (bytes|KiB)(?= in \d+ scans?: )", "SIZE"), (r'"run":"[0-9a-f]{32}"', '"run":"RUN"'), (r'("shipped":{[^}]*"bytes":)\d+', r"\1SIZE"), (r'uuid = "[-0-9a-f]+"', 'uuid = "UUID"'), (r"corotracer/[0-9a-f]{32}/", "corotracer/TOKEN/"))]
+    (r"[\d.]+ (bytes|KiB)(?= in \d+ scans?: )", "SIZE"), (r'"run":"[0-9a-f]{32}"', '"run":"RUN"'), (r'("shipped":{[^}]*"bytes":)\d+', r"\1SIZE"), (r'uuid = "[-0-9a-f]+"', 'uuid = "UUID"'), (r"corotracer/[0-9a-f]{32}/", "corotracer/TOKEN/"),
+    (r"corotracer-[0-9a-f]{32}-[0-9a-f]{16}", "corotracer-SESSION"),
+    (r"(toInt64OrZero\(partition\) < )(\d+)", days_before_today))]
 
 
 def make_inputs(dir):

@@ -7,6 +7,7 @@ import random
 import threading
 
 from fleet_servers import *
+from late_proxy import LateProxy
 from sql import *
 
 FULL = os.environ.get("COROTRACER_FULL") == "1"
@@ -166,6 +167,52 @@ def a_server_that_stalls_is_asked_before_the_insert_is_repeated(dir):
     out, err = p.communicate(timeout=240)
     equal(p.returncode, 0, out + err)
     equal(stored(server, "stalled"), truth(traces), "after the stall")
+
+
+def load_with_a_late_insert(dir, database, deliver_at, is_killed):
+    """The first INSERT into waits reaches the server late: its answer, after everything was loaded."""
+    server, spool = store(), dir + "/spool"
+    os.mkdir(spool)
+    want = truth([ship_run(dir, 0, spool, SMALL)])
+    proxy = LateProxy(server.http, deliver_at)
+    command = (TOOL, "load", "--into", f"clickhouse://default@127.0.0.1:{proxy.port}/{database}", "--source", f"file:{spool}",
+               "--state", dir + "/state")
+    env = dict(os.environ, CLICKHOUSE_PASSWORD=server.password)
+    p = popen(*command, env=dict(env, COROTRACER_CLICKHOUSE_MS="700"))
+    if is_killed:
+        assert proxy.is_held.wait(60), "no INSERT came"
+        p.kill()
+        p.communicate()
+        p = popen(*command, env=env)
+    out, err = p.communicate(timeout=240)
+    equal(p.returncode, 0, out + err)
+    assert proxy.late_status is not None, "the late INSERT was not delivered"
+    equal(stored(server, database), want, f"after a late INSERT, which got {proxy.late_answer}")
+    proxy.close()
+    return proxy.late_answer.decode()
+
+
+@test
+def an_insert_that_arrives_late_is_refused_or_found(dir):
+    store()
+    cases = {"limit": ("INSERT INTO waits ", False, "Session not found"),   # asked for, and then sent again
+             "killed": ("INSERT INTO waits ", True, "Session not found"),
+             "found": ("session_check=1 SELECT", False, "")}                 # before it is asked for
+    answers = {}
+
+    def one(name, deliver_at, is_killed):
+        os.mkdir(f"{dir}/{name}")
+        answers[name] = load_with_a_late_insert(f"{dir}/{name}", "late_" + name, deliver_at, is_killed)
+
+    threads = [threading.Thread(target=one, args=(name, *case[:2])) for name, case in cases.items()]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for name, (_, _, answer) in cases.items():
+        assert name in answers, f"{name} failed"
+        contains(answers[name], answer)
+    equal(answers["found"], "", "answer of an INSERT that was found")
 
 
 @test
