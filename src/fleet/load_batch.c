@@ -50,8 +50,6 @@ static struct load_insert *load_insert_new(struct load_batch *b, enum fleet_tabl
 	for (i = 0; i < b->nr_inserts; i++)
 		if (!b->inserts[i]->in_use && b->inserts[i]->table == table)
 			return b->inserts[i];
-	if (b->nr_inserts == LOAD_INSERTS_MAX)
-		return NULL;
 	more = reallocarray(b->inserts, b->nr_inserts + 1, sizeof(struct load_insert *));
 	if (!more)
 		return NULL;
@@ -65,7 +63,13 @@ static struct load_insert *load_insert_new(struct load_batch *b, enum fleet_tabl
 	return insert;
 }
 
-/* NULL: no memory, or too many partitions. */
+/* Rows of these tables have times that no one has checked; the others follow from them. */
+static bool load_is_limited(enum fleet_table table)
+{
+	return table == FLEET_WAITS || table == FLEET_EVENTS;
+}
+
+/* NULL: no memory, or too many partitions of waits and events. */
 static struct load_insert *load_insert_find(struct load_batch *b, enum fleet_table table,
 					    size_t shard, int64_t partition)
 {
@@ -78,9 +82,12 @@ static struct load_insert *load_insert_find(struct load_batch *b, enum fleet_tab
 		    insert->partition == partition)
 			return insert;
 	}
+	if (load_is_limited(table) && b->nr_limited == LOAD_INSERTS_MAX)
+		return NULL;
 	insert = load_insert_new(b, table);
 	if (!insert)
 		return NULL;
+	b->nr_limited += load_is_limited(table);
 	insert->in_use = true;
 	insert->is_done = false;
 	insert->shard = shard;
@@ -179,7 +186,7 @@ static struct load_insert *load_batch_insert_at(struct load_batch *b, enum fleet
 /* Rows that are dropped because of their times are counted; they are no reason to stop. */
 static int load_batch_drop(struct load_batch *b)
 {
-	if (b->nr_inserts < LOAD_INSERTS_MAX)
+	if (b->nr_limited < LOAD_INSERTS_MAX)
 		return -ENOMEM;
 	b->dropped++;
 	return 0;
@@ -251,7 +258,7 @@ static int load_batch_mark_unit(struct load_batch *b, uint32_t number)
 		memcpy(&ts, u->periods.data + at, sizeof(ts));
 		insert = load_insert_find(b, FLEET_SUMS, u->shard, ts / FLEET_PERIOD_NS);
 		if (!insert)
-			return load_batch_drop(b);
+			return -ENOMEM;
 		rc = load_insert_claim(insert, number);
 		if (rc == 0)
 			rc = wait_sums_put_mark(&insert->block, ts, mark);
@@ -276,7 +283,7 @@ int load_batch_sum_up(struct load_batch *b)
 			continue;
 		insert = load_insert_find(b, FLEET_SUMS, load_shard_of_label(b, sum->label),
 					  sum->ts / FLEET_PERIOD_NS);
-		rc = insert ? wait_sums_put_row(&insert->block, sum) : load_batch_drop(b);
+		rc = insert ? wait_sums_put_row(&insert->block, sum) : -ENOMEM;
 	}
 	b->is_summed = true;
 	return rc;
@@ -295,6 +302,7 @@ void load_batch_clear(struct load_batch *b)
 	}
 	wait_sums_clear(&b->sums);
 	b->last = NULL;
+	b->nr_limited = 0;
 	b->nr_units = 0;
 	b->nr_rows = 0;
 	b->nr_labels = 1;

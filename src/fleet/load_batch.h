@@ -22,7 +22,7 @@
 #include "fleet/wait_sums.h"
 
 #define LOAD_MARK_SIZE   72u
-#define LOAD_INSERTS_MAX 4096u
+#define LOAD_INSERTS_MAX 4096u   /* partitions of waits and events in one batch */
 #define LOAD_ROWS_MAX    262144u /* a batch with more rows is sent */
 
 struct load_claim {
@@ -63,6 +63,7 @@ struct load_batch {
 	void *waiting_ctx;
 	struct load_insert **inserts;
 	size_t nr_inserts;
+	size_t nr_limited;                 /* in use, of waits and events */
 	struct load_insert *last;          /* the one that got a wait last */
 	const struct ship_labels **labels; /* entry 0: all empty, for marks */
 	size_t nr_labels, room_labels;
