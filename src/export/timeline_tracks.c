@@ -311,16 +311,31 @@ size_t tracks_kind_size(const char *name, size_t size)
 	return size;
 }
 
+/* Number of bytes of @name that are shown, cut between characters. */
+static size_t shown_size(const char *name, size_t size)
+{
+	size_t at = 0, len;
+	uint32_t cp;
+
+	if (size <= TIMELINE_NAME_MAX)
+		return size;
+	while (at < size) {
+		len = utf8_next(name + at, size - at, &cp);
+		if (at + len > TIMELINE_NAME_MAX)
+			break;
+		at += len;
+	}
+	return at;
+}
+
 /* Returns the number of that kind; -ENOENT: there are too many. */
 static int64_t tracks_kind_of(struct timeline *tl, const char *name, size_t size)
 {
 	char text[TIMELINE_NAME_MAX + 1];
 
-	size = tracks_kind_size(name, size);
+	size = shown_size(name, tracks_kind_size(name, size));
 	if (!size || memchr(name, 0, size))
 		return -ENOENT;
-	if (size > TIMELINE_NAME_MAX)
-		size = TIMELINE_NAME_MAX;
 	memcpy(text, name, size);
 	text[size] = 0;
 	if (tl->kinds.nr >= TIMELINE_GROUPS)
@@ -411,23 +426,6 @@ static const struct timeline_track *parent_in(struct timeline *tl, struct timeli
 }
 
 /* ---- coroutines ----------------------------------------------------------- */
-
-/* Number of bytes of @name that are shown, cut between characters. */
-static size_t shown_size(const char *name, size_t size)
-{
-	size_t at = 0, len;
-	uint32_t cp;
-
-	if (size <= TIMELINE_NAME_MAX)
-		return size;
-	while (at < size) {
-		len = utf8_next(name + at, size - at, &cp);
-		if (at + len > TIMELINE_NAME_MAX)
-			break;
-		at += len;
-	}
-	return at;
-}
 
 /* "worker #7"; the caller frees it; NULL: no memory. */
 static char *tracks_text_of(const struct timeline_coro *co, const char *name, size_t size)

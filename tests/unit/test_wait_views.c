@@ -283,6 +283,22 @@ static void a_coroutine_known_only_from_the_end_waited_all_the_time(void)
 	views_release(&v);
 }
 
+/* The collector was killed: what is known ends with the last event. */
+static void without_totals_the_last_event_is_the_end(void)
+{
+	struct views v;
+
+	views_begin(&v, NULL);
+	ADD(&v, BIRTH, 5, .probe_id = 1, .name = "worker");
+	ADD(&v, RESUME, 6, .probe_id = 1);
+	ADD(&v, SUSPEND, 8, .probe_id = 1, .site = 2);
+	ADD(&v, BIRTH, 20, .probe_id = 2, .name = "last");
+	CHECK_EQ(state_profile_finish(&v.profile), 0);
+	CHECK_EQ(wait_graph_finish(&v.graph), 0);
+	has_line(views_text(&v, false), "worker;read_all (main.c:20);[waiting] 12000\n");
+	views_release(&v);
+}
+
 static void a_tree_of_one_kind_is_one_level(void)
 {
 	struct views v;
@@ -456,6 +472,7 @@ int main(void)
 	RUN(a_filter_keeps_states_by_coroutine_site_and_kind);
 	RUN(lost_events_leave_no_time);
 	RUN(a_coroutine_known_only_from_the_end_waited_all_the_time);
+	RUN(without_totals_the_last_event_is_the_end);
 	RUN(a_tree_of_one_kind_is_one_level);
 	RUN(those_that_wait_for_one_lock_are_one_node);
 	RUN(a_ring_is_red);

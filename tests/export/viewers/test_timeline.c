@@ -16,7 +16,7 @@
 #define DEPTH_MAX 128
 
 struct seen_track {
-	char name[64];
+	char name[256];
 	enum timeline_track_type type;
 	uint64_t parent, last_ts;
 	unsigned depth;
@@ -515,6 +515,37 @@ static void the_last_facts_name_and_end(void)
 	      "other events 0, other events lost 0, coroutines 0, exit status 0)\n");
 }
 
+/* The tracks of a coroutine with a name of @size bytes at @name, and of its kind. */
+static void draws_name(const char *name, size_t size, const char *wanted)
+{
+	struct trace_item birth = event(TRACE_BIRTH, 100, 7, 11);
+	char text[1024];
+
+	birth.event.name = name;
+	birth.event.name_size = (uint32_t)size;
+	snprintf(text, sizeof(text), "track %s in program\ntrack %s%s #7 in %s\n", wanted, wanted,
+		 strlen(wanted) < size ? "..." : "", wanted);
+	draws(&birth, 1, "track x", text);
+}
+
+static void a_long_name_is_cut_between_characters(void)
+{
+	char name[TIMELINE_NAME_MAX + 4], wanted[TIMELINE_NAME_MAX + 4];
+
+	memset(name, 'x', sizeof(name));
+	memset(wanted, 'x', sizeof(wanted));
+	wanted[TIMELINE_NAME_MAX] = '\0';
+	draws_name(name, TIMELINE_NAME_MAX, wanted);
+	draws_name(name, TIMELINE_NAME_MAX + 1, wanted);
+	/* Two bytes, of which one has room. */
+	memcpy(name + TIMELINE_NAME_MAX - 1, "\xc3\xa9", 2);
+	wanted[TIMELINE_NAME_MAX - 1] = '\0';
+	draws_name(name, TIMELINE_NAME_MAX + 4, wanted);
+	memcpy(name + TIMELINE_NAME_MAX - 2, "\xc3\xa9", 2);
+	memcpy(wanted + TIMELINE_NAME_MAX - 2, "\xc3\xa9", 3);
+	draws_name(name, TIMELINE_NAME_MAX + 4, wanted);
+}
+
 static void many_of_a_kind_share_a_group(void)
 {
 	struct timeline tl = { 0 };
@@ -680,6 +711,7 @@ int main(void)
 	RUN(what_was_lost_is_drawn_and_ends_what_is_not_known);
 	RUN(times_that_cannot_be_stretch_nothing);
 	RUN(the_last_facts_name_and_end);
+	RUN(a_long_name_is_cut_between_characters);
 	RUN(many_of_a_kind_share_a_group);
 	RUN(anything_can_be_drawn);
 	RUN(memory_follows_those_who_are_there);
