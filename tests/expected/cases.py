@@ -300,6 +300,7 @@ STORES = {
     **{f"load-{name.replace('_', '-')}": Loaded("--json", "--source", "file:{" + name + "}")
        for name in ("kinds_shipped", "kinds_sampled", "odd_shipped", "server_sampled")},
     "load-shipped-events": Loaded("--events", "--source", "file:{odd_shipped}"),
+    "load-findings": Loaded("--service", "shop", "--build", "b1", "--version-label", "v1", "--region", "r1", "{server}"),
     "load-compact": Loaded("--no-findings", "{odd_ct}"),
     "load-part": Loaded("--no-findings", "--from", "5ms", "--coro", "1", "{odd}"),
     "ship-text": ["ship", "--host", "h", "file:again", "{server_ct}"],

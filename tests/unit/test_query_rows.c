@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "export/export.h"
 #include "query/query.h"
@@ -799,7 +800,7 @@ static void frames_of_a_recording_are_rows(void)
 {
 	struct query_options options = { 0 };
 	struct err err = { 0 };
-	char path[128];
+	char path[128], text[200];
 	struct query *q;
 
 	snprintf(path, sizeof(path), "%s", text_path("r.ppt"));
@@ -816,6 +817,10 @@ static void frames_of_a_recording_are_rows(void)
 	CHECK(query_stats_of(q)->bytes > 0);
 	expect_error(q, "SELECT a FROM events", -EINVAL, -1, "no such table: events",
 		     "the tables are frame_f");
+	/* It is opened again for every statement. */
+	CHECK_EQ(unlink(path), 0);
+	snprintf(text, sizeof(text), "cannot open '%s': No such file or directory", path);
+	expect_error(q, "SELECT a FROM frame_f", -EINVAL, -1, text, "");
 	query_close(q);
 	options.recording = text_path("none.ppt");
 	CHECK(query_open(&options, &err) == NULL);
