@@ -142,6 +142,13 @@ static void times_to_keep_are_parsed(void)
 	CHECK(!fleet_keep_parse(&keep, "waits"));
 	CHECK(!fleet_keep_parse(&keep, "waits=0"));
 	CHECK(!fleet_keep_parse(&keep, "waits=-1"));
+	CHECK(!fleet_keep_parse(&keep, "waits=+5"));
+	CHECK(!fleet_keep_parse(&keep, "waits= 5"));
+	CHECK(!fleet_keep_parse(&keep, "waits=36501"));
+	CHECK_EQ(keep.waits, 3);
+	CHECK(fleet_keep_parse(&keep, "waits=36500,events=9"));
+	CHECK_EQ(keep.waits, 36500);
+	CHECK_EQ(keep.events, 9);
 	CHECK(!fleet_keep_parse(&keep, "waits=1,"));
 	CHECK(!fleet_keep_parse(&keep, "other=1"));
 }
