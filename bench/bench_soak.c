@@ -5,7 +5,8 @@
  *	corotracer run -- bench-soak --rate=1000000 --seconds=120 --burst=15000000
  *
  * Every millisecond as many events as are due; after a delay those that were missed, too.  On
- *SIGUSR1 a burst: as many events as fast as possible.  Then the line "burst" is printed.
+ * SIGUSR1 a burst: as many coroutines as --coroutines says are created and destroyed, and as many
+ * events written as --burst says, as fast as possible.  Then the line "burst" is printed.
  */
 #include "bench.h"
 
@@ -13,6 +14,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define SOAK_COROUTINES 100u
@@ -45,9 +47,25 @@ static uint64_t soak_up_to(uint64_t k, uint64_t end)
 	return end;
 }
 
-static uint64_t soak_burst(uint64_t k, uint64_t nr)
+/* All of them exist at the same time. */
+static void soak_coroutines(uint64_t nr)
+{
+	struct corotracer_coro *many = calloc(nr ? nr : 1, sizeof(*many));
+	uint64_t i;
+
+	if (!many)
+		bench_die("no memory for the coroutines");
+	for (i = 0; i < nr; i++)
+		corotracer_begin(&many[i], NULL);
+	for (i = 0; i < nr; i++)
+		corotracer_end(&many[i]);
+	free(many);
+}
+
+static uint64_t soak_burst(uint64_t k, uint64_t nr, uint64_t coroutines)
 {
 	burst_wanted = 0;
+	soak_coroutines(coroutines);
 	k = soak_up_to(k, k + nr);
 	puts("burst");
 	fflush(stdout);
@@ -58,6 +76,7 @@ int main(int argc, char **argv)
 {
 	double rate = bench_option(argc, argv, "rate", 1e6);
 	uint64_t burst = (uint64_t)bench_option(argc, argv, "burst", 15e6);
+	uint64_t coroutines = (uint64_t)bench_option(argc, argv, "coroutines", 0);
 	uint64_t start, now, end, due, written = 0, k = 0;
 	const struct timespec period = { 0, SOAK_PERIOD_NS };
 	unsigned i;
@@ -72,7 +91,7 @@ int main(int argc, char **argv)
 	end = start + (uint64_t)(bench_option(argc, argv, "seconds", 60) * 1e9);
 	while ((now = bench_now_ns()) < end) {
 		if (burst_wanted)
-			k = soak_burst(k, burst);
+			k = soak_burst(k, burst, coroutines);
 		due = (uint64_t)((double)(now - start) / 1e9 * rate);
 		if (due > written) {
 			k = soak_up_to(k, k + due - written);

@@ -20,6 +20,8 @@
 #define CHUNKS_AHEAD 32u
 #define LIVES_AHEAD  1024u
 #define SITES_AHEAD  16u
+/* At most, in bytes: unlike chunks, the other units keep their memory until the region ends. */
+#define AHEAD_MOST (UINT64_C(8) << 20)
 
 static uint64_t lanes_round_up(uint64_t n)
 {
@@ -65,25 +67,30 @@ static void lanes_commit(struct lanes *l, struct ctp_arena *a, uint32_t nr)
 	ctp_pool_committed(a->pool, before, nr);
 }
 
-/* Commit a quarter more than is in use, in steps large enough to be worth the system call. */
-static void keep_ahead(struct lanes *l, struct ctp_arena *a, uint32_t ahead)
+/*
+ * Commit a quarter more than is in use, but at least @ahead and at most @most units more, in steps
+ * large enough to be worth the system call.
+ */
+static void keep_ahead(struct lanes *l, struct ctp_arena *a, uint32_t ahead, uint32_t most)
 {
 	uint32_t used = lanes_used(a), there = lane_memory_committed(a);
-	uint32_t least = used / 8 > ahead / 2 ? used / 8 : ahead / 2;
+	uint32_t more = used / 4 > ahead ? used / 4 : ahead;
 
-	if (there < a->limit && there - (used < there ? used : there) < least)
-		lanes_commit(l, a, used + (used / 4 > ahead ? used / 4 : ahead));
+	if (more > most)
+		more = most;
+	if (there < a->limit && there - (used < there ? used : there) < more / 2)
+		lanes_commit(l, a, used + more);
 }
 
 void lanes_keep_ahead(struct lanes *l)
 {
 	if (!l->ext)
 		return;
-	keep_ahead(l, &l->lanes, LANES_AHEAD);
+	keep_ahead(l, &l->lanes, LANES_AHEAD, UINT32_MAX);
 	if (!parking_has_enough(l))
-		keep_ahead(l, &l->chunks, CHUNKS_AHEAD);
-	keep_ahead(l, &l->lives, LIVES_AHEAD);
-	keep_ahead(l, &l->sites, SITES_AHEAD);
+		keep_ahead(l, &l->chunks, CHUNKS_AHEAD, UINT32_MAX);
+	keep_ahead(l, &l->lives, LIVES_AHEAD, AHEAD_MOST / sizeof(struct ctp_life));
+	keep_ahead(l, &l->sites, SITES_AHEAD, UINT32_MAX);
 }
 
 uint64_t lanes_committed(const struct lanes *l)

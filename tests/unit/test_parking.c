@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_parking.c - chunks of a burst lose their memory when they were free for long, and have it
- * when a program takes them.
+ * when a program takes them.  Lives keep theirs.
  *
  * The region is a file in memory; the time is the test's.
  */
@@ -266,6 +266,46 @@ static void a_chunk_is_not_emptied_under_its_writer(void)
 	close_region();
 }
 
+/* ---- lives: their memory does not return, so little is allocated before it is used ------ */
+
+#define LIVES 4000000u
+
+/* The units that lanes_keep_ahead() allocates if @used are in use and no more have memory. */
+static uint32_t lives_ahead_of(uint32_t used)
+{
+	ext.lives.used = ext.lives.committed = used;
+	lanes_keep_ahead(&lanes);
+	CHECK_EQ(lanes.starved, 0);
+	return ext.lives.committed - used;
+}
+
+static void little_memory_is_allocated_ahead_of_lives(void)
+{
+	uint64_t before;
+
+	open_region();
+	lanes.size = (uint64_t)LIVES * sizeof(struct ctp_life);
+	CHECK_EQ(ftruncate(lanes.fd, (off_t)lanes.size), 0);
+	ext.lives.limit = LIVES;
+	ext.chunks.limit = lanes.chunks.limit = lanes.lanes.limit = 0;
+	lanes.lives = (struct ctp_arena){ &ext.lives, lanes.map, sizeof(struct ctp_life), LIVES };
+	lanes.sites = (struct ctp_arena){ &ext.sites, lanes.map, sizeof(struct ctp_site), 0 };
+	CHECK_EQ(lives_ahead_of(0), 1024);
+	CHECK_EQ(lives_ahead_of(100000), 25000);
+	before = memory_of_region();
+	CHECK_EQ(lives_ahead_of(2000000), 65536);
+	CHECK_EQ(memory_of_region() - before, 65536 * sizeof(struct ctp_life));
+	ext.lives.used += 30000; /* there is still enough */
+	lanes_keep_ahead(&lanes);
+	CHECK_EQ(ext.lives.committed, 2065536);
+	ext.lives.used += 5000;
+	lanes_keep_ahead(&lanes);
+	CHECK_EQ(ext.lives.committed, ext.lives.used + 65536);
+	CHECK_EQ(lives_ahead_of(LIVES - 10), 10);
+	lanes.size = (uint64_t)CHUNKS * CTP_CHUNK_SIZE; /* of the mapping */
+	close_region();
+}
+
 int main(void)
 {
 	if ((unsigned long)sysconf(_SC_PAGESIZE) >= CTP_CHUNK_SIZE) {
@@ -278,5 +318,6 @@ int main(void)
 	RUN(a_pool_that_is_in_use_keeps_its_memory);
 	RUN(the_next_burst_finds_every_chunk_with_its_memory);
 	RUN(a_chunk_is_not_emptied_under_its_writer);
+	RUN(little_memory_is_allocated_ahead_of_lives);
 	return 0;
 }
