@@ -77,7 +77,7 @@ bool weak_was_killed(unsigned thread);
 void weak_hand_over(unsigned nr);
 void weak_take_over(unsigned nr);
 
-/* Sleep until a thread calls weak_wake(); what it says is that of a futex, after the check. */
+/* Sleep until another thread calls weak_wake(): the wait of a futex, after its check. */
 void weak_sleep(void);
 void weak_wake(void);
 bool weak_has_ended(unsigned thread);

@@ -9,6 +9,7 @@
 #include "shadow_stack.h"
 #include "sys.h"
 #include "trace_session.h"
+#include "weak_packer.h"
 #include "weak_tests.h"
 
 #define CHUNKS 2u
@@ -17,6 +18,7 @@
 struct crt_session crt_session;
 struct crt_state crt_state;
 static struct crw_cursor reader;
+static struct crw_consumer *consumer;
 static uint64_t nr_written, last_address, nr_units, nr_gaps;
 
 /* ---- what recorder.c calls ------------------------------------------------------------ */
@@ -41,6 +43,7 @@ void crt_futex_wait(uint32_t *word, uint32_t value, uint32_t ms)
 void crt_futex_wake(uint32_t *word)
 {
 	(void)word;
+	weak_wake();
 }
 
 struct crt_mask crt_signals_off(void)
@@ -240,6 +243,66 @@ static void look_at_ring(void)
 	ring_look();
 }
 
+/* ---- the consumer of ring_consumer.c ---- */
+
+#define SLEEPS 3u /* of the consumer: then it has read all, or comes no more */
+
+static void unit_take(const struct crw_unit *u);
+
+static void make_consumer(void)
+{
+	make_ring();
+	/* What the thread stores there is not checked here. */
+	weak_ignore(crt_session.region.slots->name, sizeof(crt_session.region.slots->name));
+	consumer = packer_make(&crt_session.region, unit_take);
+}
+
+static void make_waiting_consumer(void)
+{
+	make_consumer();
+	crt_session.drop = 0;
+}
+
+static void record_one(void)
+{
+	record_some(1);
+	crt_thread_end();
+}
+
+/* The first access after a full chunk seals it. */
+static void record_a_chunk(void)
+{
+	record_some(5);
+}
+
+static void record_more_than_fits(void)
+{
+	record_some(9);
+	crt_thread_end();
+}
+
+/* The program's thread has been followed to its end. */
+static bool has_followed(void)
+{
+	return consumer->nr_threads && !consumer->sources[0].file;
+}
+
+static void sleep_until_followed(void)
+{
+	unsigned i;
+
+	for (i = 0; i < SLEEPS && !has_followed(); i++)
+		crw_consumer_sleep(consumer, 1000);
+}
+
+static void sleep_until_read(void)
+{
+	unsigned i;
+
+	for (i = 0; i < SLEEPS && !nr_units; i++)
+		crw_consumer_sleep(consumer, 1000);
+}
+
 /* A thread that still sleeps has no room. */
 static void check_waiting(void)
 {
@@ -247,6 +310,25 @@ static void check_waiting(void)
 
 	if (!weak_has_ended(0) && crt_self.number - s->taken < CHUNKS)
 		weak_fail("the thread sleeps, and there is room");
+}
+
+/* Whatever the thread has left undone, the consumer is awake, or has been woken. */
+static void check_followed(void)
+{
+	if (!weak_has_ended(1))
+		weak_fail("the consumer sleeps, and the thread %s",
+			  weak_has_ended(0) ? "has ended" : "waits for room");
+	check_waiting();
+	if (has_followed() && nr_units != nr_written)
+		weak_fail("%llu accesses, %llu read", (unsigned long long)nr_written,
+			  (unsigned long long)nr_units);
+}
+
+static void check_read(void)
+{
+	if (!weak_has_ended(1))
+		weak_fail("the consumer sleeps, and has read %llu accesses of a full chunk",
+			  (unsigned long long)nr_units);
 }
 
 static void check_ring(void)
@@ -282,5 +364,34 @@ const struct weak_test weak_tests[] = {
 	  .set_up = make_ring,
 	  .threads = { end_and_record, look_at_ring },
 	  .check = check_ring },
+	{ .name = "ring-sleep",
+	  .what = "the consumer sleeps; a thread begins and ends",
+	  .nr_threads = 2,
+	  .set_up = make_consumer,
+	  .threads = { record_one, sleep_until_followed },
+	  .check = check_followed },
+	{ .name = "ring-sleep-chunk",
+	  .what = "the consumer sleeps; a chunk is full",
+	  .nr_threads = 2,
+	  .set_up = make_consumer,
+	  .threads = { record_a_chunk, sleep_until_read },
+	  .check = check_read },
+	{ .name = "ring-sleep-both",
+	  .what = "the thread waits for the consumer, which sleeps; two preemptions",
+	  .nr_threads = 2,
+	  .set_up = make_waiting_consumer,
+	  .threads = { record_more_than_fits, sleep_until_followed },
+	  .check = check_followed,
+	  .most_switches = 2,
+	  .most_stale = 1 },
+	{ .name = "ring-sleep-more",
+	  .what = "at most three preemptions and two loads of old values",
+	  .nr_threads = 2,
+	  .set_up = make_waiting_consumer,
+	  .threads = { record_more_than_fits, sleep_until_followed },
+	  .check = check_followed,
+	  .most_switches = 3,
+	  .most_stale = 2,
+	  .full_only = true },
 	{ 0 },
 };

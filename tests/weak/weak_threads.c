@@ -7,8 +7,8 @@
 #include <ucontext.h>
 
 #define STACK      65536u
-#define HAND_OVERS 9u
-#define SLEEP      8u /* the last one: one thread at a time sleeps */
+#define SLEEP      8u /* after the hand-overs of tests: one per thread that sleeps */
+#define HAND_OVERS (SLEEP + WEAK_THREADS)
 #define NO_THREAD  WEAK_THREADS
 
 struct fiber {
@@ -86,7 +86,7 @@ uint64_t weak_threads_hash(void)
 
 	for (i = 0; i < WEAK_THREADS; i++)
 		hash = hash * 31 + fibers[i].has_begun + 2u * fibers[i].has_ended +
-		       4u * fibers[i].is_killed + 8u * fibers[i].waits + 128 * fibers[i].ticks;
+		       4u * fibers[i].is_killed + 8u * fibers[i].waits + 256 * fibers[i].ticks;
 	for (i = 0; i < HAND_OVERS; i++)
 		hash = hash * 3 + given[i];
 	return hash * UINT64_C(0x9e3779b97f4a7c15);
@@ -177,15 +177,18 @@ void weak_take_over(unsigned nr)
 
 void weak_sleep(void)
 {
-	given[SLEEP] = false;
-	fibers[self].waits = SLEEP + 1;
+	given[SLEEP + self] = false;
+	fibers[self].waits = SLEEP + self + 1;
 	weak_yield();
 	fibers[self].waits = 0;
 }
 
 void weak_wake(void)
 {
-	given[SLEEP] = true;
+	unsigned i;
+
+	for (i = 0; i < WEAK_THREADS; i++)
+		given[SLEEP + i] |= i != self;
 }
 
 bool weak_has_ended(unsigned thread)
