@@ -36,6 +36,19 @@ static void write_one(void)
 	region_leave();
 }
 
+/* The next thread of the lane has read less of the counter: its times begin with this one's. */
+static void write_ahead(void)
+{
+	region_run_ahead(8);
+	write_one();
+}
+
+static void check_floor(const char *name)
+{
+	if (!region_floored())
+		weak_fail("%s: no thread has continued with the time of another", name);
+}
+
 static void write_three(void)
 {
 	unsigned i;
@@ -129,11 +142,12 @@ const struct weak_test weak_tests[] = {
 	  .threads = { write_one, write_one, look_once },
 	  .check = region_check },
 	{ .name = "lane-spare",
-	  .what = "a thread takes over the lane of another",
+	  .what = "a thread takes over the lane of another, and its time",
 	  .nr_threads = 3,
 	  .set_up = spare_lane,
-	  .threads = { write_one, write_one, look_once },
-	  .check = region_check },
+	  .threads = { write_ahead, write_one, look_once },
+	  .check = region_check,
+	  .finish = check_floor },
 	{ .name = "lane-spares",
 	  .what = "and a third one leaves its lane there",
 	  .nr_threads = 3,

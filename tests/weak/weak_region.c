@@ -21,6 +21,8 @@ static struct drain_lane cursors[UNITS];
 static uint32_t heap[UNITS], dirty[UNITS], owner[UNITS], after[UNITS];
 static struct tickclock clock_of;
 static uint64_t nr_read, nr_read_lost;
+static uint64_t lane_times[UNITS]; /* time of the last event; the search does not see it */
+static uint64_t nr_floored;        /* events with a later time than their thread has read */
 
 /* ---- the clock: every event is in the past ------------------------------------- */
 
@@ -204,7 +206,9 @@ static void region_restore(void)
 {
 	memset(written, 0, sizeof(written));
 	memset(taken, 0, sizeof(taken));
-	nr_read = nr_read_lost = 0;
+	memset(lane_times, 0, sizeof(lane_times));
+	nr_read = nr_read_lost = nr_floored = 0;
+	weak_restore(lane_times, sizeof(lane_times));
 	weak_restore(sdk, sizeof(sdk));
 	weak_restore(probes, sizeof(probes));
 	weak_restore(written, sizeof(written));
@@ -274,11 +278,50 @@ static struct ctp_thread *own_thread(void)
 	return &sdk[weak_self()];
 }
 
+static uint64_t *own_lane_time(void)
+{
+	const struct ctp_lane *lane = own_thread()->lane;
+
+	return lane ? &lane_times[lane - (struct ctp_lane *)(void *)lanes.lanes.units] : NULL;
+}
+
+/*
+ * The times of a lane do not decrease, whichever threads write it.  The collector would hide it: it
+ * never hands on a time that is earlier than the last one.  The counter of thread i has multiples
+ * of 16 and i; another time is that of an earlier record, or one more.
+ */
+static void event_has_time(void)
+{
+	const struct ctp_thread *t = own_thread();
+	uint64_t *last = own_lane_time(), ticks;
+
+	if (!last || t->at == t->chunk->records)
+		return;
+	ticks = t->at[-1].ticks;
+	if (ticks < *last)
+		weak_fail("an event at %llu in a lane with one at %llu", (unsigned long long)ticks,
+			  (unsigned long long)*last);
+	*last = ticks;
+	nr_floored += ticks % 16 != weak_self();
+}
+
 void region_event(unsigned coroutine)
 {
 	uint64_t number = ++written[coroutine];
 
 	ctp_suspend(&probes[coroutine], own_thread(), &session, number, 0, CTP_REASON_USER);
+	event_has_time();
+}
+
+void region_run_ahead(unsigned ticks)
+{
+	while (ticks--)
+		weak_ticks();
+}
+
+uint64_t region_floored(void)
+{
+	return nr_floored;
 }
 
 void region_event_on(unsigned coroutine)
@@ -302,6 +345,10 @@ void region_done(unsigned coroutine)
 
 void region_leave(void)
 {
+	uint64_t *last = own_lane_time();
+
+	if (last && !session.nr_spares)
+		*last = 0; /* the lane is closed, and begins again with no time */
 	ctp_thread_leave(own_thread(), &session);
 }
 

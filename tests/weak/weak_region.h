@@ -27,6 +27,7 @@ void region_open(unsigned thread);
 /* What a thread of the program does. */
 void region_event(unsigned coroutine);    /* a suspend with the next number */
 void region_event_on(unsigned coroutine); /* the same in two records */
+void region_run_ahead(unsigned ticks);    /* the counter of the calling thread runs ahead */
 void region_resume(unsigned coroutine);
 void region_done(unsigned coroutine);
 void region_leave(void);
@@ -43,6 +44,9 @@ uint32_t region_site(const char *file);
 void region_look(void);
 struct lanes *region_lanes(void);
 struct drain *region_drain(void);
+
+/* Events so far, of all executions, that have the time of a record of another thread. */
+uint64_t region_floored(void);
 
 /*
  * The end of an execution: the collector reads the rest, also of killed threads.  All that was
