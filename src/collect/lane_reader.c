@@ -123,6 +123,11 @@ static void lane_return(struct drain *d, uint32_t i)
 	 * another lane.
 	 */
 	ctp_store_relaxed(&lane->oldest, (uint64_t)c->oldest + 1);
+	/*
+	 * (ctp-J) pairs with the load-load fence in region_copy.c: lane_now().  A tool that sees
+	 * the link which the pool stores into the chunk sees `oldest`.
+	 */
+	ctp_fence_store_store();
 	lane_reader_give_back(d, c, number);
 	/*
 	 * The writer may take one more chunk.  (ctp-J) pairs with the acquire load in

@@ -333,18 +333,23 @@ static bool image_is_valid(uint64_t first, uint32_t nr, uint64_t head)
 /*
  * Number of the oldest chunk, counted since the lane was opened: the number of chunks given
  * back.  A collector that was killed between storing `oldest` and `returned` leaves that count
- * one too low.
+ * one too low.  Chunks that were linked after the head was read are left out of the chain.
  */
-static bool find_first(const struct ctp_lane *lane, uint32_t nr, uint64_t *first)
+static bool find_first(const struct ctp_lane *lane, uint32_t *nr, uint64_t *first)
 {
-	uint64_t head = lane->head / sizeof(struct ctp_record), k;
+	uint64_t head = lane->head / sizeof(struct ctp_record), k, end;
 
 	for (k = 0; k < 2; k++) {
 		*first = (uint64_t)lane->returned + k;
-		if (nr && image_is_valid(*first, nr, head))
+		if (*nr && image_is_valid(*first, *nr, head))
 			return true;
 	}
-	return false;
+	*first = lane->returned;
+	end = head ? (head - 1) / CTP_CHUNK_RECORDS + 1 : 1;
+	if (end <= *first || end - *first >= *nr)
+		return false;
+	*nr = (uint32_t)(end - *first);
+	return true;
 }
 
 static void read_chunk(const struct copier *c, uint32_t number, struct ctp_chunk *to)
@@ -422,7 +427,7 @@ static void copy_lane(struct copier *c, uint32_t i)
 	at->head = lane->head / sizeof(struct ctp_record);
 	at->read = lane->tail / sizeof(struct ctp_record);
 	at->broken = true;
-	if (!whole || !find_first(lane, c->nr, &first))
+	if (!whole || !find_first(lane, &c->nr, &first))
 		return;
 	keep_newest(c, &first);
 	skip = copy_chain(c, i, first);
