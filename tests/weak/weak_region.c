@@ -16,6 +16,8 @@ static uint64_t written[REGION_THREADS]; /* numbers of a coroutine's events */
 static uint64_t taken[REGION_THREADS];   /* the last number that the collector has read */
 static uint32_t asleep, *kernel_lock;
 static struct lanes lanes;
+static char *pieces[REGION_PIECES]; /* of the file */
+static unsigned nr_pieces;
 static struct drain drain;
 static struct drain_lane cursors[UNITS];
 static uint32_t heap[UNITS], dirty[UNITS], owner[UNITS], after[UNITS];
@@ -64,7 +66,7 @@ int weak_open(const char *path, int flags, ...)
 int weak_fstat(int fd, struct stat *st)
 {
 	(void)fd;
-	st->st_dev = st->st_ino = 0;
+	*st = (struct stat){ .st_mode = S_IFREG, .st_size = (off_t)REGION_PIECES * REGION_PIECE };
 	return 0;
 }
 
@@ -135,14 +137,19 @@ static const struct drain_sink sink = {
 
 /* ---- set up -------------------------------------------------------------------------- */
 
+/* In the region's file the header and each pool have a piece; here they are where they fit. */
 static void make_pool(struct ctp_arena *arena, struct ctp_pool *pool, uint32_t nr, uint32_t size)
 {
+	unsigned piece = nr_pieces++;
+
 	arena->pool = pool;
 	arena->units = weak_alloc((size_t)(nr ? nr : 1) * size);
 	arena->unit = size;
 	arena->limit = nr;
 	pool->limit = pool->committed = nr;
 	pool->unit = size;
+	pool->offset = (uint64_t)piece * REGION_PIECE;
+	pieces[piece] = arena->units;
 }
 
 static void make_pools(const struct region_shape *shape, struct ctp_ext_lanes *ext)
@@ -223,12 +230,15 @@ static void region_restore(void)
 
 void region_make(const struct region_shape *shape)
 {
-	struct ctp_ext_lanes *ext = weak_alloc(sizeof(*ext));
+	struct ctp_header *header = weak_alloc(sizeof(*header));
+	struct ctp_ext_lanes *ext = ctp_header_lanes(header);
 
+	pieces[0] = (char *)header;
+	nr_pieces = 1;
 	memset(&session, 0, sizeof(session));
 	memset(&lanes, 0, sizeof(lanes));
 	session.generation = 1;
-	session.header = (struct ctp_header *)(void *)ext;
+	session.header = header;
 	kernel_lock = weak_alloc(sizeof(*kernel_lock));
 	session.shm_path[0] = '/';
 	session.refused_ns = UINT64_MAX / 2; /* long ago */
@@ -247,6 +257,27 @@ void region_open(unsigned thread)
 {
 	if (!ctp_lane_open(&sdk[thread], &session))
 		weak_fail("there is no lane for thread %u", thread);
+}
+
+void region_write(unsigned thread, unsigned nr)
+{
+	while (nr--) {
+		ctp_suspend(&probes[thread], &sdk[thread], &session, ++written[thread], 0,
+			    CTP_REASON_USER);
+		/* The counter is far ahead outside of the threads: these events are old. */
+		sdk[thread].at[-1].ticks = 1;
+		sdk[thread].lane->last_ticks = probes[thread].life->last_ticks = 1;
+	}
+}
+
+void *region_at(uint64_t offset)
+{
+	return pieces[offset / REGION_PIECE] + offset % REGION_PIECE;
+}
+
+uint64_t region_written(unsigned coroutine)
+{
+	return written[coroutine];
 }
 
 struct lanes *region_lanes(void)

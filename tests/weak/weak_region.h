@@ -12,6 +12,10 @@
 #define REGION_THREADS 3u
 #define REGION_EVENTS  32u
 
+/* The region's file: its header, then lanes, chunks, lives and sites. */
+#define REGION_PIECE  UINT64_C(65536)
+#define REGION_PIECES 5u
+
 struct region_shape {
 	uint32_t lanes, chunks, lives, spares; /* units */
 	uint32_t lane_chunks;                  /* chunks per lane */
@@ -23,6 +27,15 @@ void region_make(const struct region_shape *shape);
 
 /* Open the lane of a thread, before the first execution. */
 void region_open(unsigned thread);
+
+/* The thread with an open lane writes @nr events, before the first execution. */
+void region_write(unsigned thread, unsigned nr);
+
+/* The memory at an offset of the region's file. */
+void *region_at(uint64_t offset);
+
+/* Events of the coroutine so far. */
+uint64_t region_written(unsigned coroutine);
 
 /* What a thread of the program does. */
 void region_event(unsigned coroutine);    /* a suspend with the next number */
