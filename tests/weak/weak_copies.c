@@ -133,9 +133,9 @@ static void ignore_rest(const struct lanes *l)
 	for (i = 0; i < l->lanes.limit; i++) {
 		const struct ctp_lane *lane = lanes_lane(l, i);
 
-		weak_ignore(&lane->dropped, offsetof(struct ctp_lane, blocked) -
-						    offsetof(struct ctp_lane, dropped));
-		weak_ignore(&lane->last_ticks, sizeof(lane->last_ticks));
+		weak_ignore(&lane->dropped,
+			    offsetof(struct ctp_lane, tid) - offsetof(struct ctp_lane, dropped));
+		weak_ignore(&lane->tail, sizeof(lane->tail));
 	}
 	for (i = 0; i < l->chunks.limit; i++) {
 		const struct ctp_chunk *chunk = lanes_chunk(l, i);
