@@ -61,10 +61,16 @@ struct replay_sums *replay_sums_new(const struct sim_config *config, replay_each
 	return p;
 }
 
-/* Code and thread in one number; SUM_NOT_ADDED: they do not fit. */
-static inline uint64_t replay_sums_code(uint32_t thread, const struct mem_access *a)
+/* The part of replay_sums_code() that the accesses of a thread have in common. */
+static inline uint64_t replay_sums_thread(uint32_t thread)
 {
-	return a->pc >> 48 || thread >= UINT16_MAX ? SUM_NOT_ADDED : a->pc | (uint64_t)thread << 48;
+	return thread < UINT16_MAX ? (uint64_t)thread << 48 : SUM_NOT_ADDED;
+}
+
+/* Code and thread in one number; SUM_NOT_ADDED: they do not fit. */
+static inline uint64_t replay_sums_code(uint64_t thread, const struct mem_access *a)
+{
+	return a->pc >> 48 ? SUM_NOT_ADDED : a->pc | thread;
 }
 
 /* What accesses have in common besides: size, is_write, tag and attr, which follow each other. */
@@ -174,11 +180,10 @@ static void replay_sums_unlink(struct replay_sums *p, uint32_t number)
 
 /* ---- accesses --------------------------------------------------------------- */
 
-/* One branch instead of three: which part differs cannot be predicted. */
 static inline bool replay_sums_has(const struct replay_sum *s, const struct mem_access *a,
 				   uint64_t code, uint32_t how)
 {
-	return (s->code == code) & (a->address - s->start < s->room) & (s->how == how);
+	return a->address - s->start < s->room && s->code == code && s->how == how;
 }
 
 /*
@@ -241,25 +246,26 @@ static int replay_sums_begin(struct replay_sums *p, struct mem_record *rec,
 	return replay_sums_begin_range(p, a, code, start, end, tally);
 }
 
-/*
- * The sum of an access, if there is one.  Which of the first two places it has cannot be predicted:
- * no branch.
- */
+/* The sum of an access; NULL: there is none. */
 static inline struct replay_sum *replay_sums_find(struct replay_sums *p, const struct mem_access *a,
 						  uint64_t code, uint32_t how)
 {
-	uint32_t first = replay_sums_by_code(a), second = replay_sums_by_address(a);
-	struct replay_sum *s =
-		&p->sums[replay_sums_has(&p->sums[first], a, code, how) ? first : second];
+	struct replay_sum *s = &p->sums[replay_sums_by_code(a)];
 
-	return replay_sums_has(s, a, code, how) ? s : &p->sums[replay_sums_by_page(a)];
+	if (replay_sums_has(s, a, code, how))
+		return s;
+	s = &p->sums[replay_sums_by_address(a)];
+	if (replay_sums_has(s, a, code, how))
+		return s;
+	s = &p->sums[replay_sums_by_page(a)];
+	return replay_sums_has(s, a, code, how) ? s : NULL;
 }
 
 int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct mem_access *access,
 		    size_t nr)
 {
 	const struct mem_access *a = access, *end = access + nr;
-	uint32_t thread = rec->thread, weight_256 = rec->weight_256; /* stay in registers */
+	uint64_t thread = replay_sums_thread(rec->thread), weight_256 = rec->weight_256;
 	int ret = 0;
 
 	for (; ret == 0 && a < end; a++) {
@@ -267,7 +273,7 @@ int replay_sums_add(struct replay_sums *p, struct mem_record *rec, const struct 
 		uint32_t how = replay_sums_how(a);
 		struct replay_sum *s = replay_sums_find(p, a, code, how);
 
-		if (replay_sums_has(s, a, code, how))
+		if (s)
 			s->weight_256 += weight_256;
 		else
 			ret = replay_sums_begin(p, rec, a, code);
@@ -283,7 +289,7 @@ static inline bool replay_sums_take_one(struct replay_sums *p, const struct mem_
 					const struct mem_access *a, const struct sim_missed *m,
 					uint32_t *number)
 {
-	uint64_t code = replay_sums_code(rec->thread, a);
+	uint64_t code = replay_sums_code(replay_sums_thread(rec->thread), a);
 	uint32_t how = replay_sums_how(a), k;
 	const struct replay_begun *begun;
 	const struct replay_tally *tally;
@@ -325,7 +331,8 @@ size_t replay_sums_take(struct replay_sums *p, const struct mem_record *rec,
 int replay_sums_missed(struct replay_sums *p, const struct mem_record *rec,
 		       const struct mem_access *a)
 {
-	uint64_t start = a->address, end = a->address + 1, code = replay_sums_code(rec->thread, a);
+	uint64_t code = replay_sums_code(replay_sums_thread(rec->thread), a);
+	uint64_t start = a->address, end = a->address + 1;
 	struct replay_tally *tally;
 
 	if (!p->find_alike || code == SUM_NOT_ADDED)
