@@ -283,11 +283,48 @@ static void lru_run_levels(struct lru_run *x)
 
 /* ---- the first level --------------------------------------------------------- */
 
-/* What is looked up in the first level, and where its requests go. */
+/* What is looked up in the first level, and where its requests, uses and misses go. */
 struct lru_first {
 	struct cache *cache;
 	struct lru_asked asked;
+	uint64_t *noted;  /* the next use */
+	uint64_t last;    /* the line that was noted last, as SLOT_OF(); 0: none */
+	uint32_t *missed; /* the next miss */
 };
+
+/* What is noted of the uses of the first level. */
+enum lru_notes {
+	LRU_NO_NOTES,
+	LRU_USE_NOTES,  /* the uses */
+	LRU_MISS_NOTES, /* and the accesses that missed */
+};
+
+LRU_INLINE enum lru_notes lru_notes_of(const struct lru_run *x)
+{
+	return !x->notes ? LRU_NO_NOTES : x->missed ? LRU_MISS_NOTES : LRU_USE_NOTES;
+}
+
+LRU_INLINE struct lru_first lru_begin_first(const struct lru_run *x)
+{
+	uint64_t *noted = x->uses[0] ? x->uses[0] + x->nr_uses[0] : NULL;
+
+	return (struct lru_first){
+		.cache = x->path[0],
+		.asked = { x->requests[1], 0 },
+		.noted = noted,
+		.last = x->nr_uses[0] ? noted[-1] & ~SLOT_FLAGS : 0,
+		.missed = x->missed ? x->missed + x->nr_missed : NULL,
+	};
+}
+
+LRU_INLINE void lru_end_first(struct lru_run *x, const struct lru_first *f)
+{
+	if (x->notes)
+		x->nr_uses[0] = (uint32_t)(f->noted - x->uses[0]);
+	if (x->missed)
+		x->nr_missed = (uint32_t)(f->missed - x->missed);
+	lru_end_asking(x, 0, &f->asked);
+}
 
 /* @ways: 8, and a number of sets that is a power of two; 0: any. */
 LRU_INLINE uint64_t *lru_first_set(const struct cache *c, uint64_t line, const uint32_t ways)
@@ -295,8 +332,8 @@ LRU_INLINE uint64_t *lru_first_set(const struct cache *c, uint64_t line, const u
 	return ways ? c->slots + (line & c->mask) * ways : cache_set(c, line);
 }
 
-LRU_INLINE void lru_use_line(struct lru_run *x, struct lru_first *f, uint64_t line,
-			     uint64_t is_write, size_t index, const uint32_t ways, const bool notes)
+LRU_INLINE void lru_use_line(struct lru_first *f, uint64_t line, uint64_t is_write, size_t index,
+			     const uint32_t ways, const enum lru_notes notes)
 {
 	uint64_t *set = lru_first_set(f->cache, line, ways), want = SLOT_OF(line), front = *set;
 	uint64_t victim = 0, missed;
@@ -304,17 +341,20 @@ LRU_INLINE void lru_use_line(struct lru_run *x, struct lru_first *f, uint64_t li
 	if ((front & ~SLOT_DIRTY) == want) {
 		if (LRU_NEVER(is_write & ~front))
 			*set = front | SLOT_DIRTY;
-		if (notes &&
-		    (!x->nr_uses[0] || (x->uses[0][x->nr_uses[0] - 1] & ~SLOT_FLAGS) != want))
-			lru_note(x, 0, line, is_write);
+		if (notes && f->last != want) {
+			*f->noted++ = want | is_write;
+			f->last = want;
+		}
 		return;
 	}
 	missed = !lru_use_set(set, ways ? ways : f->cache->ways, want | is_write, &victim);
-	if (notes)
-		lru_note(x, 0, line, is_write | missed * USE_MISS);
-	if (notes && x->missed) {
-		x->missed[x->nr_missed] = (uint32_t)index;
-		x->nr_missed += (uint32_t)missed;
+	if (notes) {
+		*f->noted++ = want | is_write | missed * USE_MISS;
+		f->last = want;
+	}
+	if (notes == LRU_MISS_NOTES) {
+		*f->missed = (uint32_t)index;
+		f->missed += missed;
 	}
 	lru_ask(&f->asked, missed, line << f->cache->shift | is_write, victim, f->cache->shift);
 }
@@ -335,7 +375,7 @@ static void lru_use_lines(struct lru_run *x, struct lru_first *f, const struct m
 	x->straddles += last != line;
 	for (; line <= last; line++) {
 		x->lines[a->is_write]++;
-		lru_use_line(x, f, line, a->is_write, index, 0, x->notes);
+		lru_use_line(f, line, a->is_write, index, 0, lru_notes_of(x));
 	}
 }
 
@@ -353,13 +393,14 @@ LRU_INLINE struct cache lru_local_cache(const struct cache *c)
 /* Accesses of one line each, from @from on.  Returns the first that is not so, or @nr. */
 LRU_INLINE size_t lru_run_part(struct lru_run *x, struct lru_first *first,
 			       const struct mem_access *access, size_t from, size_t nr,
-			       const uint32_t ways, const bool notes)
+			       const uint32_t ways, const enum lru_notes notes)
 {
 	struct cache cache = lru_local_cache(first->cache);
-	struct lru_first f = { &cache, first->asked };
+	struct lru_first f = *first;
 	uint64_t bytes = 0, writes = 0;
 	size_t i;
 
+	f.cache = &cache;
 	for (i = from; i < nr; i++) {
 		const struct mem_access *a = &access[i];
 		uint64_t line = a->address >> cache.shift, is_write = a->is_write, size = a->size;
@@ -368,9 +409,10 @@ LRU_INLINE size_t lru_run_part(struct lru_run *x, struct lru_first *first,
 			break;
 		bytes += size;
 		writes += is_write;
-		lru_use_line(x, &f, line, is_write, i, ways, notes);
+		lru_use_line(&f, line, is_write, i, ways, notes);
 	}
-	first->asked = f.asked;
+	f.cache = first->cache;
+	*first = f;
 	x->bytes += bytes;
 	x->accesses[SIM_WRITES] += writes;
 	x->lines[SIM_WRITES] += writes;
@@ -380,9 +422,9 @@ LRU_INLINE size_t lru_run_part(struct lru_run *x, struct lru_first *first,
 }
 
 LRU_INLINE void lru_run_first(struct lru_run *x, const struct mem_access *access, size_t nr,
-			      const uint32_t ways, const bool notes)
+			      const uint32_t ways, const enum lru_notes notes)
 {
-	struct lru_first f = { x->path[0], { x->requests[1], 0 } };
+	struct lru_first f = lru_begin_first(x);
 	size_t i = 0;
 
 	for (;;) {
@@ -392,20 +434,30 @@ LRU_INLINE void lru_run_first(struct lru_run *x, const struct mem_access *access
 		lru_use_lines(x, &f, &access[i], i);
 		i++;
 	}
-	lru_end_asking(x, 0, &f.asked);
+	lru_end_first(x, &f);
+}
+
+/* Constants for the compiler. */
+LRU_INLINE void lru_run_first_notes(struct lru_run *x, const struct mem_access *access, size_t nr,
+				    const uint32_t ways)
+{
+	if (x->notes && x->missed)
+		lru_run_first(x, access, nr, ways, LRU_MISS_NOTES);
+	else if (x->notes)
+		lru_run_first(x, access, nr, ways, LRU_USE_NOTES);
+	else
+		lru_run_first(x, access, nr, ways, LRU_NO_NOTES);
 }
 
 static void lru_run_chunk(struct lru_run *x, const struct mem_access *access, size_t nr)
 {
 	const struct cache *c = x->path[0];
 
-	/* Constants for the compiler: the most common first level. */
-	if (c->ways == 8 && c->power_of_two && x->notes)
-		lru_run_first(x, access, nr, 8, true);
-	else if (c->ways == 8 && c->power_of_two)
-		lru_run_first(x, access, nr, 8, false);
+	/* The most common first level. */
+	if (c->ways == 8 && c->power_of_two)
+		lru_run_first_notes(x, access, nr, 8);
 	else
-		lru_run_first(x, access, nr, 0, x->notes);
+		lru_run_first_notes(x, access, nr, 0);
 	lru_run_levels(x);
 }
 
@@ -420,9 +472,9 @@ _Static_assert(MEM_KEY_OF(5) == SLOT_OF(5) && MEM_KEY_WRITE == USE_WRITE, "keys 
  * the one in between is of another set.  With notes, a use counts unless it repeats the last one.
  */
 LRU_INLINE void lru_run_first_keys(struct lru_run *x, const uint64_t *key, uint32_t nr,
-				   const uint32_t ways, const bool notes)
+				   const uint32_t ways, const enum lru_notes notes)
 {
-	struct lru_first f = { x->path[0], { x->requests[1], 0 } };
+	struct lru_first f = lru_begin_first(x);
 	struct cache cache = lru_local_cache(x->path[0]);
 	uint32_t i;
 #ifdef LRU_FILTER
@@ -434,19 +486,26 @@ LRU_INLINE void lru_run_first_keys(struct lru_run *x, const uint64_t *key, uint3
 
 	f.cache = &cache;
 	for (i = 0; i < nr; i++)
-		lru_use_line(x, &f, SLOT_LINE(key[i]), key[i] & USE_WRITE, 0, ways, notes);
-	lru_end_asking(x, 0, &f.asked);
+		lru_use_line(&f, SLOT_LINE(key[i]), key[i] & USE_WRITE, 0, ways, notes);
+	lru_end_first(x, &f);
+}
+
+LRU_INLINE void lru_run_first_keys_notes(struct lru_run *x, const uint64_t *key, uint32_t nr,
+					 const uint32_t ways)
+{
+	if (x->notes)
+		lru_run_first_keys(x, key, nr, ways, LRU_USE_NOTES);
+	else
+		lru_run_first_keys(x, key, nr, ways, LRU_NO_NOTES);
 }
 
 static void lru_run_key_chunk(struct lru_run *x, const uint64_t *key, size_t nr)
 {
 	const struct cache *c = x->path[0];
 
-	if (c->ways == 8 && c->power_of_two && x->notes)
-		lru_run_first_keys(x, key, (uint32_t)nr, 8, true);
-	else if (c->ways == 8 && c->power_of_two)
-		lru_run_first_keys(x, key, (uint32_t)nr, 8, false);
+	if (c->ways == 8 && c->power_of_two)
+		lru_run_first_keys_notes(x, key, (uint32_t)nr, 8);
 	else
-		lru_run_first_keys(x, key, (uint32_t)nr, 0, x->notes);
+		lru_run_first_keys_notes(x, key, (uint32_t)nr, 0);
 	lru_run_levels(x);
 }
