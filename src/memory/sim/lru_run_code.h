@@ -86,6 +86,8 @@ LRU_INLINE bool lru_use_set(uint64_t *set, uint32_t ways, uint64_t value, uint64
 #if LRU_LANES > 1
 	if (ways == 8)
 		return lru_use_vectors(set, 8, value, victim);
+	if (ways == 12 && (LRU_TAILS || 12 % LRU_LANES == 0))
+		return lru_use_vectors(set, 12, value, victim);
 	if (ways == 16)
 		return lru_use_vectors(set, 16, value, victim);
 	if (ways > 2 && (LRU_TAILS || ways % LRU_LANES == 0))
@@ -326,7 +328,7 @@ LRU_INLINE void lru_end_first(struct lru_run *x, const struct lru_first *f)
 	lru_end_asking(x, 0, &f->asked);
 }
 
-/* @ways: 8, and a number of sets that is a power of two; 0: any. */
+/* @ways: 8 or 12, and a number of sets that is a power of two; 0: any. */
 LRU_INLINE uint64_t *lru_first_set(const struct cache *c, uint64_t line, const uint32_t ways)
 {
 	return ways ? c->slots + (line & c->mask) * ways : cache_set(c, line);
@@ -453,9 +455,11 @@ static void lru_run_chunk(struct lru_run *x, const struct mem_access *access, si
 {
 	const struct cache *c = x->path[0];
 
-	/* The most common first level. */
+	/* The most common first levels. */
 	if (c->ways == 8 && c->power_of_two)
 		lru_run_first_notes(x, access, nr, 8);
+	else if (c->ways == 12 && c->power_of_two)
+		lru_run_first_notes(x, access, nr, 12);
 	else
 		lru_run_first_notes(x, access, nr, 0);
 	lru_run_levels(x);
@@ -505,6 +509,8 @@ static void lru_run_key_chunk(struct lru_run *x, const uint64_t *key, size_t nr)
 
 	if (c->ways == 8 && c->power_of_two)
 		lru_run_first_keys_notes(x, key, (uint32_t)nr, 8);
+	else if (c->ways == 12 && c->power_of_two)
+		lru_run_first_keys_notes(x, key, (uint32_t)nr, 12);
 	else
 		lru_run_first_keys_notes(x, key, (uint32_t)nr, 0);
 	lru_run_levels(x);
