@@ -14,6 +14,10 @@
 #define SUM_LISTS     4096u /* a power of two */
 #define SUM_SIZE_MAX  255u  /* of an access */
 #define SUM_NOT_ADDED UINT64_MAX
+#define SUM_IDLE_MAX  240u /* of replay_sums.idle */
+#define SUM_IDLE      128u /* then few sums of the code begin */
+#define SUM_REPEATED  16u  /* idle sums that one with repetitions makes up for */
+#define SUM_SAMPLE    15u  /* one of 16 addresses is tried all the same; a mask */
 
 /* Accesses that are passed on together.  Small: most accesses look at two of them. */
 struct replay_sum {
@@ -40,6 +44,7 @@ struct replay_sums {
 	uint32_t lists[SUM_LISTS]; /* 1 + number of a sum; 0: empty */
 	uint32_t used[2 * SUMS];
 	uint32_t nr_used;
+	uint8_t idle[SUMS]; /* by code: grows with each sum for one address without repetition */
 	const struct sim_config *config;
 	replay_each_fn each;
 	replay_alike_fn find_alike;
@@ -121,9 +126,14 @@ static int replay_sums_pass_sum(struct replay_sums *p, uint32_t number)
 	return ret;
 }
 
+static uint32_t replay_sums_of_pc(uint64_t pc)
+{
+	return (uint32_t)(pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SUM_BITS));
+}
+
 static uint32_t replay_sums_by_code(const struct mem_access *a)
 {
-	return (uint32_t)(a->pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SUM_BITS));
+	return replay_sums_of_pc(a->pc);
 }
 
 static uint32_t replay_sums_by_address(const struct mem_access *a)
@@ -200,6 +210,26 @@ static uint32_t replay_sums_place(const struct replay_sums *p, const struct mem_
 	return room > 1 ? replay_sums_by_page(a) : replay_sums_by_address(a);
 }
 
+/* A sum makes room for another one: does the code repeat accesses to one address? */
+static void replay_sums_learn(struct replay_sums *p, const struct replay_sum *s)
+{
+	uint8_t *idle = &p->idle[replay_sums_of_pc(s->code << 16 >> 16)];
+
+	if (s->room != 1)
+		return;
+	if (s->weight_256)
+		*idle = (uint8_t)(*idle > SUM_REPEATED ? *idle - SUM_REPEATED : 0);
+	else if (*idle < SUM_IDLE_MAX)
+		++*idle;
+}
+
+/* True if a sum for this one address would hardly have a second access. */
+static bool replay_sums_is_idle(const struct replay_sums *p, const struct mem_access *a)
+{
+	return p->idle[replay_sums_by_code(a)] >= SUM_IDLE &&
+	       (a->address * UINT64_C(0x9e3779b97f4a7c15) >> 40 & SUM_SAMPLE);
+}
+
 /* Begin a sum for addresses from @start to @end; @a is one of the accesses. */
 static int replay_sums_begin_range(struct replay_sums *p, const struct mem_access *a, uint64_t code,
 				   uint64_t start, uint64_t end, struct replay_tally *tally)
@@ -208,6 +238,7 @@ static int replay_sums_begin_range(struct replay_sums *p, const struct mem_acces
 	struct replay_sum *s = &p->sums[number];
 	int ret = 0;
 
+	replay_sums_learn(p, s);
 	if (s->weight_256)
 		ret = replay_sums_pass_sum(p, number);
 	if (s->room)
@@ -241,7 +272,7 @@ static int replay_sums_begin(struct replay_sums *p, struct mem_record *rec,
 	ret = replay_sums_pass(p, rec);
 	if (ret == 0 && p->find_alike)
 		tally = p->find_alike(p->context, rec, &start, &end);
-	if (ret < 0 || code == SUM_NOT_ADDED)
+	if (ret < 0 || code == SUM_NOT_ADDED || (end - start == 1 && replay_sums_is_idle(p, a)))
 		return ret;
 	return replay_sums_begin_range(p, a, code, start, end, tally);
 }
