@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#define SLAB_MIN 16u /* nodes */
+#define SLAB_MAX 16384u
+
 static uint64_t regions_priority(struct annotation_map *r)
 {
 	if (!r->seed && getrandom(&r->seed, sizeof(r->seed), GRND_NONBLOCK) != sizeof(r->seed))
@@ -18,15 +21,38 @@ static uint64_t regions_priority(struct annotation_map *r)
 	return r->seed;
 }
 
+/* Nodes are allocated together: that is faster, and they are close to each other. */
+struct annotation_slab {
+	struct annotation_slab *next;
+	size_t nr, used;
+	struct annotation nodes[];
+};
+
+static bool regions_add_slab(struct annotation_map *r)
+{
+	size_t nr = r->slabs ? r->slabs->nr * 2 : SLAB_MIN;
+	struct annotation_slab *slab;
+
+	nr = nr < SLAB_MAX ? nr : SLAB_MAX;
+	slab = malloc(sizeof(*slab) + nr * sizeof(slab->nodes[0]));
+	if (!slab)
+		return false;
+	*slab = (struct annotation_slab){ .next = r->slabs, .nr = nr };
+	r->slabs = slab;
+	return true;
+}
+
 static struct annotation *regions_take(struct annotation_map *r)
 {
 	struct annotation *n = r->spare;
 
-	if (n)
+	if (n) {
 		r->spare = n->left;
-	else
-		n = malloc(sizeof(*n));
-	return n;
+		return n;
+	}
+	if ((!r->slabs || r->slabs->used == r->slabs->nr) && !regions_add_slab(r))
+		return NULL;
+	return &r->slabs->nodes[r->slabs->used++];
 }
 
 static void regions_give_back(struct annotation_map *r, struct annotation *n)
@@ -161,6 +187,11 @@ int regions_add(struct annotation_map *r, uint64_t start, uint64_t size, uint32_
 	return nr;
 }
 
+const struct annotation *regions_before(const struct annotation_map *r, uint64_t address)
+{
+	return at_or_before(r->root, address);
+}
+
 const struct annotation *regions_find(const struct annotation_map *r, uint64_t address)
 {
 	const struct annotation *n = at_or_before(r->root, address);
@@ -170,12 +201,11 @@ const struct annotation *regions_find(const struct annotation_map *r, uint64_t a
 
 void regions_release(struct annotation_map *r)
 {
-	drop_all(r, r->root);
-	while (r->spare) {
-		struct annotation *n = r->spare;
+	while (r->slabs) {
+		struct annotation_slab *slab = r->slabs;
 
-		r->spare = n->left;
-		free(n);
+		r->slabs = slab->next;
+		free(slab);
 	}
 	memset(r, 0, sizeof(*r));
 }

@@ -24,6 +24,7 @@ struct annotation {
 struct annotation_map {
 	struct annotation *root;
 	struct annotation *spare;        /* free nodes, linked by `left` */
+	struct annotation_slab *slabs;   /* the memory of all nodes; the newest first */
 	size_t nr, most;                 /* now; maximum */
 	const struct annotation *newest; /* the region added last, which may be gone */
 	uint64_t seed;
@@ -38,6 +39,9 @@ int regions_add(struct annotation_map *r, uint64_t start, uint64_t size, uint32_
 
 /* False: no region starts at @start. */
 bool regions_remove(struct annotation_map *r, uint64_t start);
+
+/* The last region that starts at or before @address, or NULL. */
+const struct annotation *regions_before(const struct annotation_map *r, uint64_t address);
 
 /* The region that contains @address, or NULL. */
 const struct annotation *regions_find(const struct annotation_map *r, uint64_t address);

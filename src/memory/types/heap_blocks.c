@@ -157,6 +157,11 @@ void heap_blocks_changes(const struct heap_blocks *h, const struct mem_record *r
 		*end = r->address + r->value < r->address ? UINT64_MAX : r->address + r->value;
 	if (r->address >= h->end) /* the heap grows */
 		return;
+	if (is_new && *end > r->address) {
+		met = regions_before(&h->live, *end - 1);
+		if (!met || met->end <= r->address) /* it overlaps no block */
+			return;
+	}
 	met = heap_blocks_at(h, r->address);
 	if (met && (is_new || met->start == r->address)) {
 		*start = met->start;
