@@ -260,6 +260,56 @@ static void sums_of_hits_and_misses_count_as_searches_do(void)
 	memo_run(true, true);
 }
 
+/* ---- code that does not repeat addresses ---------------------------------- */
+
+struct memo_passed {
+	uint64_t calls, weight_256;
+};
+
+static int memo_count_passed(void *context, const struct mem_record *r,
+			     const struct sim_outcome *out)
+{
+	struct memo_passed *passed = context;
+
+	(void)out;
+	passed->calls++;
+	passed->weight_256 += r->weight_256;
+	return 0;
+}
+
+/* A walk over @nr addresses, @rounds times. */
+static void memo_walk(struct replay_sums *sums, uint64_t nr, uint32_t rounds)
+{
+	struct mem_record rec = { .thread = 1, .weight_256 = 256 };
+	struct mem_access a = { .pc = 0x401000, .size = 8 };
+	uint64_t i;
+
+	for (; rounds; rounds--) {
+		for (i = 0; i < nr; i++) {
+			a.address = 0x10000000 + i * 64;
+			CHECK_EQ(replay_sums_add(sums, &rec, &a, 1), 0);
+		}
+	}
+}
+
+static void code_that_begins_to_repeat_addresses_is_added_up(void)
+{
+	struct memo_passed passed = { 0 };
+	struct replay_sums *sums;
+	struct sim_config config;
+
+	sim_config_default(&config);
+	sums = replay_sums_new(&config, memo_count_passed, NULL, &passed);
+	CHECK(sums != NULL);
+	memo_walk(sums, 100000, 1);
+	CHECK_EQ(passed.calls, 100000);
+	memo_walk(sums, 100, 2000);
+	CHECK_EQ(replay_sums_flush(sums), 0);
+	CHECK(passed.calls < 100000 + 2 * 16384);
+	CHECK_EQ(passed.weight_256, 300000 * 256);
+	replay_sums_free(sums);
+}
+
 static void memory_in_use_is_followed_without_being_counted(void)
 {
 	const struct mem_record alloc = {
@@ -292,5 +342,6 @@ int main(void)
 	RUN(memos_of_blocks_count_as_searches_do);
 	RUN(memos_of_annotated_memory_count_as_searches_do);
 	RUN(sums_of_hits_and_misses_count_as_searches_do);
+	RUN(code_that_begins_to_repeat_addresses_is_added_up);
 	return 0;
 }

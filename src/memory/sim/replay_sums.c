@@ -14,10 +14,10 @@
 #define SUM_LISTS     4096u /* a power of two */
 #define SUM_SIZE_MAX  255u  /* of an access */
 #define SUM_NOT_ADDED UINT64_MAX
-#define SUM_IDLE_MAX  240u /* of replay_sums.idle */
-#define SUM_IDLE      128u /* then few sums of the code begin */
-#define SUM_REPEATED  16u  /* idle sums that one with repetitions makes up for */
-#define SUM_SAMPLE    15u  /* one of 16 addresses is tried all the same; a mask */
+#define SUM_IDLE_MAX  240u   /* of replay_sums.idle */
+#define SUM_IDLE      128u   /* then no sums for one address of the code begin */
+#define SUM_REPEATED  16u    /* idle sums that one with repetitions makes up for */
+#define SUM_RETRY     16384u /* accesses without a sum; then its sums begin again */
 
 /* Accesses that are passed on together.  Small: most accesses look at two of them. */
 struct replay_sum {
@@ -45,6 +45,7 @@ struct replay_sums {
 	uint32_t used[2 * SUMS];
 	uint32_t nr_used;
 	uint8_t idle[SUMS]; /* by code: grows with each sum for one address without repetition */
+	uint16_t skipped[SUMS]; /* by code: accesses for which no sum began */
 	const struct sim_config *config;
 	replay_each_fn each;
 	replay_alike_fn find_alike;
@@ -224,10 +225,15 @@ static void replay_sums_learn(struct replay_sums *p, const struct replay_sum *s)
 }
 
 /* True if a sum for this one address would hardly have a second access. */
-static bool replay_sums_is_idle(const struct replay_sums *p, const struct mem_access *a)
+static bool replay_sums_is_idle(struct replay_sums *p, const struct mem_access *a)
 {
-	return p->idle[replay_sums_by_code(a)] >= SUM_IDLE &&
-	       (a->address * UINT64_C(0x9e3779b97f4a7c15) >> 40 & SUM_SAMPLE);
+	uint32_t code = replay_sums_by_code(a);
+
+	if (p->idle[code] < SUM_IDLE)
+		return false;
+	if (++p->skipped[code] == SUM_RETRY)
+		p->skipped[code] = p->idle[code] = 0;
+	return true;
 }
 
 /* Begin a sum for addresses from @start to @end; @a is one of the accesses. */
