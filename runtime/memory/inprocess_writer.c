@@ -306,6 +306,8 @@ static void inprocess_writer_begin_file(void)
 	cray_writer_fact(the.file, CRAY_FACT_WRITER, writer, sizeof(writer) - 1);
 	if (options)
 		cray_writer_fact(the.file, CRAY_FACT_OPTIONS, options, crt_length(options));
+	/* At once: a program that is killed soon has no block that would write them. */
+	(void)cray_writer_flush(the.file);
 }
 
 static bool inprocess_writer_start(int fd)

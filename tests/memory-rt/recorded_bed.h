@@ -28,7 +28,7 @@ static union {
 	void *pointers[512];
 } data __attribute__((aligned(64)));
 
-static void *at(size_t offset)
+static inline void *at(size_t offset)
 {
 	return data.bytes + offset;
 }
@@ -199,7 +199,7 @@ static int run(void (*program)(void), const char *options)
 	return WEXITSTATUS(status);
 }
 
-static void records(void (*program)(void), const char *options, const char *expected)
+static inline void records(void (*program)(void), const char *options, const char *expected)
 {
 	int status = run(program, options);
 

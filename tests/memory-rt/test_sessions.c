@@ -496,11 +496,18 @@ static void two_bursts(void)
 	cacheray_stop();
 }
 
+/* On a busy machine the program may be late for its burst: then again. */
 static void bursts_follow_each_other(void)
 {
-	CHECK_EQ(run(two_bursts, "burst=20ms/40ms"), 0);
-	CHECK_STR(said, "");
-	read_back(path);
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		CHECK_EQ(run(two_bursts, "burst=20ms/40ms"), 0);
+		CHECK_STR(said, "");
+		read_back(path);
+		if (strstr(text, "r1 +1 weight 512/256\nmark 2 'burst'\n"))
+			break;
+	}
 	CHECK(strstr(text, "mark 1 'burst'\n") && strstr(text, "mark 2 'burst'\n"));
 	/* Half of the time: each access stands for two. */
 	CHECK(strstr(text, "r1 +1 weight 512/256\nmark 2 'burst'\n") != NULL);

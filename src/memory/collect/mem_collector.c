@@ -43,13 +43,28 @@ struct collect {
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* Nothing more can be stored: make the programs stop recording. */
-static void close_region(struct collect *c, uint32_t why)
+/* Make the programs stop recording.  False: they were told before. */
+static bool close_region(struct collect *c, uint32_t why)
 {
 	struct crw_header *h = c->shm.region.header;
 
-	if (__atomic_load_n(&h->closed, __ATOMIC_RELAXED) == CRW_OPEN)
-		__atomic_store_n(&h->closed, why, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&h->closed, __ATOMIC_RELAXED) != CRW_OPEN)
+		return false;
+	__atomic_store_n(&h->closed, why, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Nothing more can be stored.  How much the programs do not record from now on is unknown. */
+static void stop_recording(struct collect *c, uint32_t why, uint32_t cause)
+{
+	struct output *out;
+
+	if (!close_region(c, why))
+		return;
+	for (out = c->result->outputs.first; out; out = out->next) {
+		if (out->open)
+			cray_writer_lost(out->file.writer, ~0u, cause, 0);
+	}
 }
 
 static void check_room(struct collect *c)
@@ -58,11 +73,11 @@ static void check_room(struct collect *c)
 	struct output *out;
 
 	if (outputs_error(o))
-		close_region(c, CRW_CLOSED_DISK);
+		stop_recording(c, CRW_CLOSED_DISK, CRAY_GAP_DISK);
 	if (c->result->capped || !outputs_full(o))
 		return;
 	c->result->capped = true;
-	close_region(c, CRW_CLOSED_CAP);
+	stop_recording(c, CRW_CLOSED_CAP, CRAY_GAP_CAP);
 	for (out = o->first; out; out = out->next) {
 		if (out->open)
 			out->file.writer->capped = true;
