@@ -6,6 +6,7 @@
 
 from dataclasses import dataclass
 
+import live_commands
 import machines
 import more
 import recorder
@@ -413,6 +414,6 @@ MORE = {
     "more-generate": Several(more.of_generate()),
 }
 
-GROUPS = {"more": MORE, "refused": REFUSED, "info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "compiler": COMPILER, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}
+GROUPS = {"more": MORE, "live": live_commands.GROUP, "refused": REFUSED, "info": INFO, "report": REPORT, "diff_and_merge": DIFF, "export": EXPORT, "odd_traces": ODD, "frames": FRAMES, "specs": SPECS, "memory": MEMORY, "compiler": COMPILER, "fleet": FLEETS, "stores": STORES, "asked": ASKED, "pages": PAGES, "tool": TOOL}
 # Groups with commands that need libraries which a build may leave out.
 WITH_LIBRARIES = ("more", "refused", "export", "odd_traces", "frames", "fleet", "stores", "asked", "tool")

@@ -22,6 +22,7 @@ import cases  # noqa: E402
 import coroutine_inputs  # noqa: E402
 import decoded  # noqa: E402
 import frame_inputs  # noqa: E402
+import live_commands  # noqa: E402
 import machines  # noqa: E402
 import memory_inputs  # noqa: E402
 import recorder  # noqa: E402
@@ -34,7 +35,7 @@ INPUTS = []
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("COROTRACER_", "PG", "MYSQL_"))},
                "TZ": "UTC", "CLICKHOUSE_PASSWORD": "secret", "OTEL_EXPORTER_OTLP_HEADERS": "x-test=one, x-more=two=2,none,=x", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
 # Where things are: on this computer, and in the results.
-PLACES = ((str(HERE), "HERE"), (shutil.which("gcc") or "gcc", "GCC"), (os.environ.get("STORY") or "STORY", "STORY"))
+PLACES = ((str(HERE), "HERE"), (shutil.which("gcc") or "gcc", "GCC"), (os.environ.get("STORY") or "STORY", "STORY"), (os.environ.get("BUSY") or "BUSY", "BUSY"))
 RUN_ID = re.compile(r"\b([0-9a-f]{32}|[0-9a-f]{16})\b")
 
 
@@ -71,7 +72,7 @@ def make_inputs(dir):
     equal(tool("merge", "-q", at["kinds"], at["other"], "-o", at["merged"])[0] in (0, 1), True, "status of merge")
     wrong_specs.write(dir)
     machines.write(dir)
-    return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE), "story": os.environ.get("STORY", "")}
+    return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE), "story": os.environ.get("STORY", ""), "busy": os.environ.get("BUSY", "")}
 
 
 def make_shipped(dir, at):
@@ -119,8 +120,25 @@ def run_several(several, inputs, dir, place):
     return lines
 
 
+def run_live(case, inputs, dir, place):
+    """Commands while a program runs: their words, and no files."""
+    folder = os.path.join(dir, place)
+    os.mkdir(folder)
+    p, lines = live_commands.start(case, inputs, folder, TOOL), []
+    at = {**inputs, "pid": p.pid, "region": os.path.join(folder, "region"), "out": folder}
+    try:
+        for args in case.commands:
+            status, out, err = tool(*(a.format(**at) for a in args), env=ENVIRONMENT, cwd=dir)
+            told = [*out.splitlines(), *(["--- stderr", *err.splitlines()] if err else [])]
+            told = [line.replace(folder, "OUT").replace(inputs["busy"], "BUSY").replace(inputs["story"], "STORY") for line in told]
+            lines += ["$ corotracer " + " ".join(args), f"status {status}", *(live_commands.masked(case, p.pid, line) for line in told), ""]
+        return lines
+    finally:
+        live_commands.end(p)
+
+
 def result_of(case, inputs, dir, place):
-    run = run_command if isinstance(case, list) else run_several if isinstance(case, cases.Several) else run_with_server
+    run = run_command if isinstance(case, list) else run_several if isinstance(case, cases.Several) else run_live if isinstance(case, live_commands.Live) else run_with_server
     text = "\n".join(run(case, inputs, dir, place))
     for path, name in PLACES + ((place, "OUT"), (dir, "IN")):
         text = text.replace(path, name)
@@ -153,10 +171,10 @@ def results(chosen):
 
 
 def difference_of(name, case, got):
-    """'load' sends what it has after a second: on a machine that stops for so long there are more requests, and one more attempt decides."""
+    """'load' sends what it has after a second: on a machine that stops for so long there are more requests, and one more attempt decides.  Live programs may be late, too."""
     text = compare(name, got)
     for attempt in range(2):
-        if not text or not isinstance(case, cases.Served):
+        if not text or not isinstance(case, (cases.Served, live_commands.Live)):
             break
         dir, inputs = inputs_once()
         text = compare(name, result_of(case, inputs, dir, f"out-{name}-{attempt}"))

@@ -646,6 +646,7 @@ int main(int argc, char **argv)
 	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	if (argc == 2)
 		return run_role(argv[1]);
+	unsetenv("LD_PRELOAD"); /* a leak checker is for this program, not for the others */
 	bed_begin();
 	RUN(a_program_is_run_and_recorded);
 	RUN(each_process_has_a_trace);

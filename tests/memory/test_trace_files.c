@@ -158,6 +158,7 @@ static void earlier_traces_are_kept(void)
 	CHECK(f && fputs("some text that is no trace\n", f) >= 0 && fclose(f) == 0);
 	CHECK_EQ(outputs_check(&o, &err), -EEXIST);
 	CHECK(strstr(err.text, "t.cray' is there already, and is no memory trace") != NULL);
+	CHECK_STR(err.hint, "remove it, or give the trace another name with -o");
 	CHECK(outputs_of(&o, 1, NO_PID, 0));
 	CHECK(!o.first->open);
 	CHECK_EQ(o.first->err.code, -EEXIST);
