@@ -192,13 +192,25 @@ static int recorder_add_all(struct frame_recorder *r, const struct buffer_symbol
 	return rc;
 }
 
+/* True if the buffer was named before: it has one ring. */
+static bool recorder_has(const struct frame_recorder *r, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr; i++) {
+		if (!strcmp(r->buffers[i].attach.config.buffer, name))
+			return true;
+	}
+	return false;
+}
+
 static int recorder_add_listed(struct frame_recorder *r, struct err *err)
 {
 	char *names = strdup(r->request->buffers), *rest = names, *name;
 	int rc = names ? 0 : err_set(err, -ENOMEM, "no memory for the names of buffers");
 
 	while (!rc && (name = strsep(&rest, ","))) {
-		if (*name)
+		if (*name && !recorder_has(r, name))
 			rc = recorder_add_buffer(r, name, err);
 	}
 	free(names);

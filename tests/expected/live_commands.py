@@ -11,6 +11,7 @@ NUMBER = r"-?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?"
 NUMBERS = [(re.compile(pattern), replacement) for pattern, replacement in (
     (r"\b(0x)?[0-9a-f]{8,}\b", "N"), (NUMBER + r" (ns|us|ms|s|min)\b", "TIME"), (NUMBER, "N"), (r"N-?N", "N"), (r" +", " "))]
 VARYING = [(re.compile(pattern), replacement) for pattern, replacement in (
+    (r"process \d+", "process N"),
     (r"\b(0x)?[0-9a-f]{8,}\b", "N"), (NUMBER + r" (ns|us|ms|s|min)\b", "TIME"), (r' \(reading them took TIME more\)', ""), (r'"region":"[^"]*"', '"region":"NAME"'), (r'("(?:\w*_ns|\w*_ts|pid|wakeups|region_bytes|made|waits)":)\d+', r"\1N"), (r" +", " "))]
 LIMIT = 60  # seconds
 
@@ -35,6 +36,12 @@ def has_story(_p, folder):
     return '"state":"suspended"' in told and '"unread":true' not in told and '"destroy"' in told
 
 
+def has_worked(p, _folder):
+    """It has made coroutines: it sleeps between their events."""
+    with open(f"/proc/{p.pid}/comm", encoding="ascii") as f:
+        return f.read().startswith("test_collector") and time.sleep(0.05) is None
+
+
 def start(live, inputs, folder, tool):
     words = [word.format(folder=folder, **inputs) for word in live.program]
     p = subprocess.Popen([*([tool] if live.by_tool else []), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder)
@@ -57,7 +64,7 @@ def end(p):
 
 def masked(live, pid, line):
     """@line without what differs from run to run."""
-    line = re.sub(rf"\b{pid}\b", "PID", line)
+    line = re.sub(rf"\b{pid}\b", "PID", re.sub(r"corotracer-\w{6}/", "corotracer-NAME/", line))
     for pattern, replacement in VARYING if live.counts else NUMBERS:
         line = pattern.sub(replacement, line)
     return line.rstrip()
@@ -83,10 +90,25 @@ def of_run():
 def of_story():
     story = ["--", "{story}", "child", "story"]
     options = ("", "--json", "-q", "--format ctf", "--format ct --json", "--on-full drop", "--flight-recorder 1M --json", "--check", "--check=all", "--stations 4 --json", "--no-snapshot", "--fail-on-loss",
-               "--ship file:{out}/shipped", "--buffer 1M", "--awaits", "--frames", "--mem", "--wait-all --json")
+               "--ship file:{out}/not", "--buffer 1M", "--awaits", "--frames", "--mem", "--wait-all --json")
     return [["run", "-o", f"{{out}}/t{i}", *more.split(), *story] for i, more in enumerate(options)] + \
         [["run", "-o", "{out}/k", more, "--", "{story}", "child", "killed"] for more in ("--json", "--fail-on-loss")] + \
         [["mem", "run", "-o", "{out}/m", *more, "--", "true"] for more in ([], ["--json"], ["-q"])]
+
+
+def of_frame_runs():
+    """A program that saves 20 frames; and runs that ship their trace."""
+    busy, story, ct = ["--", "{busy}", "1", "0", "20"], ["--", "{story}", "child", "story"], ["run", "-o", "{out}/s.ct"]
+    runs = ("--frames", "--frames --json", "--frames=Busy", "--frames=None", "--frames=Busy,Busy", "--frames -q", "--frames --format ctf")
+    ships = ("--ship file:{out}/one", "--ship file:{out}/two --json", "--ship file:{out}/three --service s --host h --region r --version-label v --sample 2 -q", "--ship file:{out}/four --spool {out}/spool",
+             "--ship file:{out}/five --ship-wait 1 --spool-size 16M", "--ship none:x", "--metrics none", "--ship file:/nonexistent/x/y")
+    return [["run", "-o", f"{{out}}/f{i}", *more.split(), *busy] for i, more in enumerate(runs)] + [[*ct, *more.split(), *story] for more in ships]
+
+
+def of_asked():
+    here = ["-p", "{pid}", "--duration", "0.3"]
+    return [["run", "-o", f"{{out}}/r{i}", *here, *more.split()] for i, more in enumerate(("", "--json", "-q", "--flight-recorder 1M", "--format ct", "--no-snapshot", "--fail-on-loss"))] + \
+        [["run", "-p", "{pid}", "-o", "/nonexistent/x"], ["run", "-p", "{pid}", "--shm", "/nonexistent/x"]]
 
 
 def of_looks():
@@ -100,5 +122,7 @@ GROUP = {
     "live-run": Live(["run", "-q", "--flight-recorder", "1M", "--shm", "{folder}/region", "-o", "t.jsonl", "--", "{story}", "child", "pause", "{folder}/go"], of_run(), has_story, by_tool=True),
     "live-traced": Live(["run", "-q", "--shm", "{folder}/region", "-o", "t.jsonl", "--", "{story}", "child", "pause", "{folder}/go"], of_run(), has_story, by_tool=True),
     "live-looks": Live(["{busy}", "1", "900000000"], of_looks(), says_ready),
+    "live-asked": Live(["{story}", "child", "work", "{folder}/go"], of_asked(), has_worked),
+    "live-frame-runs": Live(["sleep", "600"], of_frame_runs(), lambda _p, _folder: True, counts=True),
     "live-story": Live(["sleep", "600"], of_story(), lambda _p, _folder: True, counts=True),
 }
