@@ -73,8 +73,10 @@ static pid_t child_start(int *input, bool waits)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prctl(PR_SET_NAME, "it waits a bit");
 		close(ends[1]);
-		while (!waits)
-			usleep(1);
+		if (!waits) {
+			for (;;)
+				usleep(1);
+		}
 		(void)!read(ends[0], &byte, 1);
 		_exit(0);
 	}
