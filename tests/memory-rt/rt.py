@@ -18,6 +18,7 @@ from harness import Skip, TOOL, contains, equal, main, test, wait_until  # noqa:
 TOOL = os.path.abspath(TOOL)
 PROGRAMS = HERE / "programs"
 BUILT = tempfile.TemporaryDirectory(prefix="corotracer-test-built-")
+FULL = os.environ.get("COROTRACER_FULL") == "1"
 # Settings of an outer traced run must not reach these programs.
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("CACHERAY_", "COROTRACER_"))}
 
@@ -34,16 +35,41 @@ def compilers():
 def compiler_families():
     """gcc and the newest clang; all compilers with COROTRACER_FULL=1."""
     found = compilers()
-    if os.environ.get("COROTRACER_FULL") == "1":
+    if FULL:
         return found
-    clangs = [p for p in found if p[0].startswith("clang")]
-    return [p for p in found if not p[0].startswith("clang")] + clangs[-1:]
+    clangs = [p for p in found if is_clang(p[0])]
+    return [p for p in found if not is_clang(p[0])] + clangs[-1:]
+
+
+def is_clang(cc):
+    return cc.startswith("clang")
+
+
+def compiler_ends():
+    """gcc, the oldest and the newest clang; all compilers with COROTRACER_FULL=1."""
+    found = compilers()
+    clangs = [p for p in found if is_clang(p[0])]
+    return [p for p in found if FULL or p not in clangs[1:-1]]
+
+
+def chosen_levels(cc, *levels):
+    """The levels of optimisation to use with @cc: all; without COROTRACER_FULL=1 the first with the oldest clang and the last with
+    the newest, if there are two."""
+    clangs = [c for c, _ in compiler_ends() if is_clang(c)]
+    if FULL or len(clangs) < 2 or cc.replace("clang++", "clang") not in clangs:
+        return levels
+    return levels[:1] if cc.replace("clang++", "clang") == clangs[0] else levels[-1:]
 
 
 def each_compiler(function):
     """A test that runs once per compiler: what the compiler makes of the program matters.  A sanitizer build runs it
     once per family: there the tool is tested."""
-    return with_compilers(function, compiler_families if os.environ.get("SANITIZE") else compilers)
+    return with_compilers(function, compiler_families if os.environ.get("SANITIZE") else compiler_ends)
+
+
+def both_families(function):
+    """A test that runs with gcc and the newest clang, and with all compilers with COROTRACER_FULL=1."""
+    return with_compilers(function, compiler_families)
 
 
 def each_family(function):
@@ -51,7 +77,7 @@ def each_family(function):
     runtime does the work, which is the same for all."""
     def choose():
         families = compiler_families()
-        if os.environ.get("COROTRACER_FULL") == "1":
+        if FULL:
             return families
         return [families[zlib.crc32(function.__name__.encode()) % len(families)]]
     return with_compilers(function, choose)

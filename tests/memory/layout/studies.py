@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """studies.py - programs traced and studied by `mem layout`, for the tests of layouts."""
+import functools
 import json
 import pathlib
 import subprocess
@@ -7,10 +8,16 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "memory-rt"))
-from rt import CLEAN, TOOL, collected, compile, equal  # noqa: E402
+from rt import BUILT, CLEAN, TOOL, collected, compile, equal  # noqa: E402
 
 CORPUS = HERE / "corpus"
 CACHES = ("--cache", "L1=32K,8", "--cache", "LL=256K,16")
+
+
+@functools.cache
+def corpus_trace(name, cc="gcc", *options):
+    """The trace of a program of the corpus, which is built and run once for all cases."""
+    return traced(BUILT.name, CORPUS / name, "-".join([name, cc, *options]), cc, *options)
 
 
 def traced(dir, source, name, cc="gcc", *options):

@@ -3,11 +3,10 @@
 confirms the replay."""
 import json
 import os
-import pathlib
 import re
 import subprocess
 
-from studies import CACHES, CORPUS, advice, one_type, study, tool, traced
+from studies import CACHES, CORPUS, advice, corpus_trace, one_type, study, tool, traced
 from rt import CLEAN, TOOL, collected, compile, contains, equal, main, test
 
 
@@ -32,7 +31,7 @@ def confirm(dir, name, type_name, cc="gcc", tolerance=0.05, shared=False, least=
     """Checks the advice for a type, and that the program which follows it behaves as predicted."""
     source = CORPUS / name
     base = f"{source.stem}-{cc}"
-    before = study(traced(dir, source, base, cc))
+    before = study(corpus_trace(name, cc))
     t = one_type(before, type_name)
     best = advice(t)
     assert best["gain"] >= least, f"gain of {best['name']}: {best['gain']}"
@@ -133,12 +132,12 @@ def a_class_keeps_its_base_and_its_words(dir):
 @test
 def where_nothing_is_better_that_is_said(dir):
     for name, type_name in (("dense.c", "struct dense"), ("small.c", "struct small")):
-        trace = traced(dir, CORPUS / name, pathlib.Path(name).stem)
+        trace = corpus_trace(name)
         t = one_type(study(trace), type_name)
         equal(t["advice"], None, f"advice for {type_name}")
         assert t["tried"], "something was tried"
         contains(tool("mem", "layout", *CACHES, trace).stdout, "no gain")
-    trace = traced(dir, CORPUS / "union.c", "union")
+    trace = corpus_trace("union.c")
     t = one_type(study(trace), "union value")
     equal((t["advice"], t["tried"]), (None, []), "advice for a union")
     contains(tool("mem", "layout", *CACHES, trace).stdout, "no other layout is possible")
@@ -146,7 +145,7 @@ def where_nothing_is_better_that_is_said(dir):
 
 @test
 def a_type_without_cost_is_not_replayed(dir):
-    trace = traced(dir, CORPUS / "small.c", "longer", "gcc", "-O2", "-DSTEPS=5000")
+    trace = corpus_trace("small.c", "gcc", "-O2", "-DSTEPS=5000")
     t = one_type(study(trace), "struct small")
     equal((t["advice"], t["tried"]), (None, []), "what is tried for a type without cost")
     assert t["not_tried"], "the reason is missing"
@@ -162,7 +161,7 @@ def a_type_without_cost_is_not_replayed(dir):
 
 @test
 def the_text_shows_what_was_found(dir):
-    trace = traced(dir, CORPUS / "hot_cold.c", "hot")
+    trace = corpus_trace("hot_cold.c")
     out = tool("mem", "layout", *CACHES, trace).stdout
     for part in ("struct particle, ", "corpus/hot_cold.c:", "bytes are used", "together: ", "advice: ", "L1 misses",
                  "LL misses", "/* hot */", "/* cold */", "the whole run, with all advice"):
@@ -177,10 +176,10 @@ def the_text_shows_what_was_found(dir):
 
 @test
 def a_layout_of_the_users_is_replayed(dir):
-    trace = traced(dir, CORPUS / "hot_cold.c", "hot")
+    trace = corpus_trace("hot_cold.c")
     remap = os.path.join(dir, "remap")
 
-    def with_file(text, status=0):
+    def with_file(text, status=0, trace=trace):
         with open(remap, "w", encoding="ascii") as f:
             f.write(text)
         return tool("mem", "layout", "--json", *CACHES, "--remap", remap, trace, status=status)
@@ -213,14 +212,14 @@ def a_layout_of_the_users_is_replayed(dir):
             ("struct particle=sizeof=0\n", "is no size"),
             ("struct particle=x,40\nstruct particle=x,40\n", "has a line already"),
             ("# only a remark\n", "has no layout in it")):
-        r = with_file(text, status=1)
+        r = with_file(text, status=1, trace=corpus_trace("hot_cold.c", "gcc", "-O2", "-DSTEPS=0"))
         contains(r.stderr, part)
     contains(tool("mem", "layout", "--remap", os.path.join(dir, "no"), trace, status=1).stderr, "cannot open")
 
 
 @test
 def damaged_traces_are_studied_as_far_as_they_go(dir):
-    trace = traced(dir, CORPUS / "hot_cold.c", "hot")
+    trace = corpus_trace("hot_cold.c")
     with open(trace, "rb") as f:
         whole = f.read()
     bad = os.path.join(dir, "bad.trace")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_heap_types.py - types of heap blocks without annotations: compared with what the program says."""
 import collections
+import functools
 import json
 import os
 import pathlib
@@ -10,15 +11,17 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "memory-rt"))
-from rt import CLEAN, TOOL, compile, each_compiler, equal, main, test  # noqa: E402
+from rt import BUILT, CLEAN, TOOL, chosen_levels, compile, each_compiler, equal, main, test  # noqa: E402
 
 LIST = pathlib.Path(TOOL).resolve().parent / "tests" / "memory" / "types" / "list_access_types"
 CACHES = ("--cache", "L1=4K,4", "--cache", "LL=64K,8")
 LEVELS = ("-O0", "-O1", "-O2", "-O3") if os.environ.get("COROTRACER_FULL") else ("-O0", "-O2")
 
 
-def traced(dir, name, cc, *options, cxx=False):
-    program = compile(dir, name, cc, *options, cxx=cxx, source=HERE / "programs" / name,
+@functools.cache
+def traced(name, cc, *options, cxx=False):
+    """Trace and output of a program, which is built and run once for all cases."""
+    program = compile(BUILT.name, name, cc, *options, cxx=cxx, source=HERE / "programs" / name,
                       out=f"{name}-{cc}{''.join(options)}")
     trace = program + ".trace"
     r = subprocess.run([TOOL, "mem", "run", "-o", trace, "--", program], capture_output=True, text=True, env=CLEAN,
@@ -108,8 +111,8 @@ def check_claims(trace, text, what):
 
 @each_compiler
 def no_instruction_has_a_wrong_type(dir, cc, _):
-    for level in LEVELS:
-        trace, text = traced(dir, "heap_types.c", cc, level)
+    for level in chosen_levels(cc, *LEVELS):
+        trace, text = traced("heap_types.c", cc, level)
         share = check_claims(trace, text, f"{cc} {level}")
         assert share > 0.6, f"{cc} {level}: only {share:.2f} of the accesses to records have a type"
 
@@ -125,9 +128,9 @@ def counts(result):
 
 @each_compiler
 def blocks_have_the_types_of_their_annotated_twins(dir, cc, _):
-    for level in LEVELS:
-        plain = blamed(traced(dir, "heap_types.c", cc, level)[0])
-        twin = counts(blamed(traced(dir, "heap_types.c", cc, level, "-DANNOTATED")[0]))
+    for level in chosen_levels(cc, *LEVELS):
+        plain = blamed(traced("heap_types.c", cc, level)[0])
+        twin = counts(blamed(traced("heap_types.c", cc, level, "-DANNOTATED")[0]))
         found = counts(plain)
         for name in BLOCKS:
             equal(found.get(name), twin[name], f"{cc} {level}: fields of {name}")
@@ -144,9 +147,9 @@ def blocks_have_the_types_of_their_annotated_twins(dir, cc, _):
 
 @each_compiler
 def objects_with_a_tail_and_common_first_members_are_told_apart(dir, cc, _):
-    for level in LEVELS:
-        plain = blamed(traced(dir, "tail_types.c", cc, level)[0])
-        found, twin = counts(plain), counts(blamed(traced(dir, "tail_types.c", cc, level, "-DANNOTATED")[0]))
+    for level in chosen_levels(cc, *LEVELS):
+        plain = blamed(traced("tail_types.c", cc, level)[0])
+        found, twin = counts(plain), counts(blamed(traced("tail_types.c", cc, level, "-DANNOTATED")[0]))
         for name in ("struct text", "struct pair"):
             equal(found.get(name), twin[name], f"{cc} {level}: fields of {name}")
         # Each text has a final zero; compilers may copy the rest at once.
@@ -160,7 +163,7 @@ def objects_with_a_tail_and_common_first_members_are_told_apart(dir, cc, _):
 def an_access_to_several_fields_has_the_same_ones_in_each_object(dir, cc, _):
     met = 0
     for level in LEVELS:
-        for t in blamed(traced(dir, "arena_types.c", cc, level)[0])["types"]:
+        for t in blamed(traced("arena_types.c", cc, level)[0])["types"]:
             # Some code copies the fields in a way that does not say their type.
             if t["name"] == "struct item":
                 assert t.get("certainty") is None, f"{cc} {level}: the block has a type by vote: {t}"
@@ -172,7 +175,7 @@ def an_access_to_several_fields_has_the_same_ones_in_each_object(dir, cc, _):
 
 @test
 def layouts_keep_common_first_members_and_the_tail(dir):
-    trace = traced(dir, "tail_types.c", "gcc", "-O1")[0]
+    trace = traced("tail_types.c", "gcc", "-O1")[0]
     r = subprocess.run([TOOL, "mem", "layout", "--json", "--type", "struct text", *CACHES, trace], capture_output=True, text=True, env=CLEAN, timeout=120)
     equal(r.returncode, 0, f"status of mem layout: {r.stderr}")
     text = json.loads(r.stdout)["types"][0]
@@ -197,8 +200,8 @@ def folded(name):
 
 @each_compiler
 def nodes_of_containers_have_their_types(dir, cc, cxx):
-    for level in LEVELS:
-        trace, _ = traced(dir, "containers.cc", cxx, level, cxx=True)
+    for level in chosen_levels(cxx, *LEVELS):
+        trace, _ = traced("containers.cc", cxx, level, cxx=True)
         types = {folded(t["name"]): {f["name"] for f in t["fields"]} for t in blamed(trace)["types"]}
         for name, fields in NODES.items():
             assert name in types, f"{cxx} {level}: no {name} among {sorted(types)}"

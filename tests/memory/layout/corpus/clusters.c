@@ -22,7 +22,7 @@ int main(void)
 {
 	long sum = 0;
 
-	for (int step = 0; step < 10; step++) {
+	for (int step = 0; step < 4; step++) {
 		for (int i = 0; i < NR; i++) {
 			struct mixed *m = &table[i];
 

@@ -18,7 +18,7 @@ static void *produce(void *arg)
 {
 	volatile struct queue *q = arg;
 
-	for (int i = 0; i < 30000; i++) {
+	for (int i = 0; i < 10000; i++) {
 		if (i % 100 == 0)
 			pthread_barrier_wait(&together);
 		q->head = (q->head + 1) % q->size;
@@ -30,7 +30,7 @@ static void *consume(void *arg)
 {
 	volatile struct queue *q = arg;
 
-	for (int i = 0; i < 30000; i++) {
+	for (int i = 0; i < 10000; i++) {
 		if (i % 100 == 0)
 			pthread_barrier_wait(&together);
 		q->tail = (q->tail + 1) % q->size;

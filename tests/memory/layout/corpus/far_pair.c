@@ -22,7 +22,7 @@ int main(void)
 	unsigned long at = 7;
 	unsigned long sum = 0;
 
-	for (int i = 0; i < 50000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		struct record *r = &table[at % NR];
 
 		at = at * 6364136223846793005ul + 1442695040888963407ul;

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 		if (between && !calloc(1, between))
 			return 1;
 	}
-	for (int i = 0; i < 60000; i++) {
+	for (int i = 0; i < 25000; i++) {
 		struct item *e = items[at % NR];
 
 		at = at * 6364136223846793005ul + 1442695040888963407ul;

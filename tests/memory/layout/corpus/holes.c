@@ -20,7 +20,7 @@ int main(void)
 {
 	long sum = 0;
 
-	for (int step = 0; step < 8; step++) {
+	for (int step = 0; step < 4; step++) {
 		for (int i = 0; i < 4000; i++) {
 			struct holes *h = &table[i];
 

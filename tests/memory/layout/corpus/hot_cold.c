@@ -2,6 +2,10 @@
 /* hot_cold.c - an array of records of which a loop uses a few fields, far apart. */
 #include <stdio.h>
 
+#ifndef STEPS
+#define STEPS 5
+#endif
+
 /* layout */
 struct particle {
 	char name[40];
@@ -25,7 +29,7 @@ int main(void)
 		table[i].vz = 3;
 		table[i].id = i;
 	}
-	for (int step = 0; step < 12; step++) {
+	for (int step = 0; step < STEPS; step++) {
 		for (int i = 0; i < 3000; i++) {
 			table[i].x += table[i].vx;
 			table[i].y += table[i].vy;

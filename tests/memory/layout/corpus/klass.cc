@@ -40,7 +40,7 @@ int main()
 	unsigned long at = 3;
 	long sum = 0;
 
-	for (int i = 0; i < 40000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		Account &a = accounts[at % 2000];
 
 		at = at * 6364136223846793005ul + 1442695040888963407ul;

@@ -24,7 +24,7 @@ int main(void)
 		n->next = list;
 		list = n;
 	}
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 15; round++) {
 		for (n = list; n; n = n->next)
 			sum += n->key;
 	}

@@ -19,7 +19,7 @@ int main(void)
 {
 	unsigned long at = 1, sum = 0;
 
-	for (int i = 0; i < 60000; i++) {
+	for (int i = 0; i < 25000; i++) {
 		struct entry *e = &table[at % NR];
 
 		at = at * 6364136223846793005ul + 1442695040888963407ul;

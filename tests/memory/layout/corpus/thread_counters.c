@@ -17,7 +17,7 @@ static void *count(void *arg)
 {
 	volatile struct counter *c = arg;
 
-	for (int i = 0; i < 30000; i++) {
+	for (int i = 0; i < 10000; i++) {
 		if (i % 100 == 0)
 			pthread_barrier_wait(&together);
 		c->hits++;
