@@ -16,20 +16,43 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..")
 PLACE = os.environ.get("PYTHON_VENV", "build/tests/python/venv")
 INSTALLED = []
+FULL = os.environ.get("COROTRACER_FULL") == "1"
+
+
+def copy_tree(dir):
+    """A copy of what the package is built from: a build writes beside its sources."""
+    tree = os.path.join(dir, "tree")
+    for name in ("include", "sdk/c", "sdk/python"):
+        shutil.copytree(os.path.join(SOURCE, name), os.path.join(tree, name))
+    for name in ("CMakeLists.txt", "LICENSE"):
+        shutil.copy(os.path.join(SOURCE, name), tree)
+    return tree
+
+
+def source_distribution(dir, python):
+    """Its archive, without the files that it was made of."""
+    tree, place = copy_tree(dir), os.path.join(dir, "dist")
+    p = popen(python, "setup.py", "-q", "sdist", "-d", place, cwd=os.path.join(tree, "sdk/python"))
+    out, err = p.communicate(timeout=300)
+    equal(p.returncode, 0, f"exit of sdist: {out}{err}")
+    shutil.rmtree(tree)
+    return os.path.join(place, os.listdir(place)[0])
+
+
+def install(python, *words):
+    p = popen(*pip_install(python), "--no-deps", "--no-build-isolation", *words)
+    out, err = p.communicate(timeout=300)
+    equal(p.returncode, 0, f"exit of pip: {out}{err}")
 
 
 def traced_python(dir):
-    """An interpreter with aiohttp and the package, which is built from a copy: a build writes beside its sources."""
+    """An interpreter with aiohttp and the package, installed once: with COROTRACER_FULL=1 from a folder, else from a source distribution."""
     python = os.path.abspath(python_with(PLACE, "aiohttp", "setuptools", "wheel"))
     if not INSTALLED:
-        tree = os.path.join(dir, "tree")
-        for name in ("include", "sdk/c", "sdk/python"):
-            shutil.copytree(os.path.join(SOURCE, name), os.path.join(tree, name))
-        shutil.copy(os.path.join(SOURCE, "CMakeLists.txt"), tree)
-        p = popen(*pip_install(python), "--no-deps", "--no-build-isolation",
-                  "--force-reinstall", os.path.join(tree, "sdk/python"))
-        out, err = p.communicate(timeout=300)
-        equal(p.returncode, 0, f"exit of pip: {out}{err}")
+        source = os.path.join(copy_tree(dir), "sdk/python") if FULL else source_distribution(dir, python)
+        install(python, "--force-reinstall", source)
+        if FULL:
+            shutil.rmtree(os.path.join(dir, "tree"))
         INSTALLED.append(python)
     return python
 
@@ -131,22 +154,11 @@ def tasks_behave_as_without_tracing(dir):
 
 @test
 def a_source_distribution_builds_without_the_checkout(dir):
-    python = traced_python(dir)
-    tree = os.path.join(dir, "tree")
-    if not os.path.exists(tree):
-        for name in ("include", "sdk/c", "sdk/python"):
-            shutil.copytree(os.path.join(SOURCE, name), os.path.join(tree, name))
-        for name in ("CMakeLists.txt", "LICENSE"):
-            shutil.copy(os.path.join(SOURCE, name), tree)
-    p = popen(python, "setup.py", "-q", "sdist", "-d", os.path.join(dir, "dist"), cwd=os.path.join(tree, "sdk/python"))
-    out, err = p.communicate(timeout=300)
-    equal(p.returncode, 0, f"exit of sdist: {out}{err}")
-    archive = os.path.join(dir, "dist", os.listdir(os.path.join(dir, "dist"))[0])
-    p = popen(*pip_install(python), "--no-deps", "--no-build-isolation",
-              "--target", os.path.join(dir, "target"), archive)
-    out, err = p.communicate(timeout=300)
-    equal(p.returncode, 0, f"exit of pip: {out}{err}")
-    p = popen(python, "-c", "import corotracer; print(corotracer.enabled())", env=dict(os.environ, PYTHONPATH=os.path.join(dir, "target")), cwd=dir)
+    python, where = traced_python(dir), os.environ
+    if FULL:
+        install(python, "--target", os.path.join(dir, "target"), source_distribution(dir, python))
+        where = dict(os.environ, PYTHONPATH=os.path.join(dir, "target"))
+    p = popen(python, "-c", "import corotracer; print(corotracer.enabled())", env=where, cwd=dir)
     equal(p.communicate(timeout=300)[0], "False\n", "enabled() of the installed copy")
 
 
