@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -46,13 +47,18 @@ static struct ppt_stat *const stat_ = &CAT(__ppt_, BUFFER, _stat);
 #define RESIZES 20
 #define FRAMES  30000u
 #else
-#define ROUNDS  200
-#define RESIZES 200
-#define FRAMES  200000u
+#define ROUNDS  (is_full() ? 200 : 80)
+#define RESIZES (is_full() ? 200 : 80)
+#define FRAMES  (is_full() ? 200000u : 80000u)
 #endif
 
 #define FRAME_SIZE ((uint32_t)offsetof(EVENT, __ppt_seqno_back) + 4)
 #define STRIDE     ((FRAME_SIZE + 7) & ~7u)
+
+static inline bool is_full(void)
+{
+	return getenv("COROTRACER_FULL") != NULL;
+}
 
 /* ---- frames ----------------------------------------------------------------- */
 

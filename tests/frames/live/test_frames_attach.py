@@ -27,7 +27,7 @@ def every_frame_of_four_threads_arrives_once(dir):
 def losses_are_exact_when_four_threads_are_too_fast(dir):
     for name in ("live_busy", "live_fixed"):
         p = start(name, 4, 0)
-        a = attach(dir, p, "--count", 50000, "--size", 64)
+        a = attach(dir, p, "--count", 20000, "--size", 64)
         frames, summary = decode(a.file)
         check_busy(frames)
         check_exact(frames, summary, a.summary)
@@ -162,7 +162,7 @@ def a_resize_under_load_loses_nothing_by_itself(dir):
 @test
 def auto_resize_ends_the_losses_or_grows(dir):
     p = start("live_busy", 4, 0)
-    a = attach(dir, p, "--size", 64, "--auto-resize", "--count", 100000)
+    a = attach(dir, p, "--size", 64, "--auto-resize", "--count", 40000)
     frames, summary = decode(a.file)
     check_busy(frames)
     check_exact(frames, summary, a.summary)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """test_frames_rounds.py - hundreds of attaches and detaches against four busy threads.
 
-1,000 with COROTRACER_FULL=1, else 200.
+1,000 with COROTRACER_FULL=1, else 100.
 """
 from frames_live import *
 
-ROUNDS = int(os.environ.get("ROUNDS", "1000" if os.environ.get("COROTRACER_FULL") == "1" else "200"))
+ROUNDS = int(os.environ.get("ROUNDS", "1000" if os.environ.get("COROTRACER_FULL") == "1" else "100"))
 
 
 def rounds(dir, name, nr, interval):
