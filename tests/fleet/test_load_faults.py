@@ -91,7 +91,7 @@ def a_loader_that_is_killed_at_any_step_counts_everything_once(dir):
     with open(dir + "/n", encoding="ascii") as f:
         calls = int(f.read())
     assert calls > 30, calls
-    points = range(1, calls + 1) if FULL else sorted(random.Random(7).sample(range(calls // 3, calls + 1), 8))
+    points = range(1, calls + 1) if FULL else sorted(random.Random(7).sample(range(calls // 3, calls + 1), 5))
     kills = 0
     for i, point in enumerate(points):
         for how in ("before", "half", "after") if FULL else (("before", "half", "after")[i % 3],):
@@ -117,7 +117,7 @@ def a_server_that_is_killed_during_inserts_counts_everything_once(dir):
     traces = [ship_run(dir, n, spool) for n in range(3)]
     want = truth(traces)
     os.mkdir(dir + "/none")
-    for number in range(15 if FULL else 3):
+    for number in range(15 if FULL else 2):
         # A database each: rows of a table that was truncated come back when the server is killed.
         database = f"crash{number}"
         if number % 3:
