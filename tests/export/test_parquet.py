@@ -3,7 +3,9 @@
 
 They come from PyPI into a folder of the build, once; skipped if they cannot be installed.
 """
+import atexit
 import csv
+import functools
 import random
 import resource
 
@@ -14,9 +16,11 @@ from venvs import python_with
 FILES = ("coroutines", "events", "frames", "run", "sites", "switches", "waits")
 ROWS_OF_A_GROUP = 131072
 
-# Reads every file with both readers; prints rows as text, the types, and problems of the ranges.
+# Runs once for all cases, because the readers take long to load: each line of its input is a name and words, each line of its
+# output the result.  tables: every file with both readers: rows as text, the types, and problems of the ranges.  many: compares the
+# rows of three row groups with the equal CSV in DuckDB; as text they would take long.
 PROGRAM = r'''
-import json, os, sys
+import json, os, sys, traceback
 import duckdb, pyarrow as pa, pyarrow.compute as pc, pyarrow.parquet as pq
 duckdb.sql("SET TimeZone='UTC'")
 def text(v):
@@ -51,7 +55,24 @@ def table_of(path):
     return {"columns": table.column_names, "rows": arrow, "same": arrow == duck, "types": {d[0]: d[1] for d in described},
             "groups": [f.metadata.row_group(g).num_rows for g in range(f.metadata.num_row_groups)], "wrong_ranges": ranges(f),
             "facts": {k.decode(): v.decode() for k, v in (f.metadata.metadata or {}).items() if k.startswith(b"corotracer")}}
-print(json.dumps([{n[:-8]: table_of(f"{folder}/{n}") for n in sorted(os.listdir(folder)) if n.endswith(".parquet")} for folder in sys.argv[1:]]))
+def tables(*folders):
+    return [{n[:-8]: table_of(f"{folder}/{n}") for n in sorted(os.listdir(folder)) if n.endswith(".parquet")} for folder in folders]
+def many(path, csv):
+    types = "{'probe_id':'UBIGINT','tid':'UBIGINT','addr':'VARCHAR','seq':'UBIGINT','is_active':'BOOLEAN','ts':'UBIGINT'}"
+    equal = duckdb.sql(f"""SELECT count(*) FROM '{path}' e POSITIONAL JOIN read_csv('{csv}', columns={types}, header=true) c
+        WHERE e.probe_id = c.probe_id AND e.tid = c.tid AND '0x' || lpad(lower(hex(e.addr)), 16, '0') = c.addr AND e.seq = c.seq
+        AND (e.kind = 'resume') = c.is_active AND e.ts = c.ts""").fetchall()[0][0]
+    m = pq.ParquetFile(path).metadata
+    groups = [m.row_group(g) for g in range(m.num_row_groups)]
+    return {"equal": equal, "groups": [g.num_rows for g in groups], "rows": m.num_rows,
+            "ts": [(g.column(0).statistics.min, g.column(0).statistics.max) for g in groups]}
+for line in sys.stdin:
+    name, *words = json.loads(line)
+    try:
+        result = {"result": {"tables": tables, "many": many}[name](*words)}
+    except Exception:
+        result = {"error": traceback.format_exc()}
+    print(json.dumps(result), flush=True)
 '''
 
 
@@ -60,10 +81,25 @@ def python():
     return python_with(os.environ.get("EXPORT_VENV", "build/tests/export/venv"), "pandas", "duckdb", "pyarrow", "pytz")
 
 
+@functools.cache
+def reader():
+    p = subprocess.Popen([python(), "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    KEPT.add(p.pid)
+    atexit.register(p.communicate)
+    return p
+
+
+def ask_reader(*words):
+    p = reader()
+    p.stdin.write(json.dumps(words) + "\n")
+    p.stdin.flush()
+    answer = json.loads(p.stdout.readline())
+    assert "error" not in answer, answer["error"]
+    return answer["result"]
+
+
 def read_all(*folders):
-    p = subprocess.run([python(), "-c", PROGRAM, *folders], capture_output=True, text=True, check=False)
-    equal(p.returncode, 0, p.stderr)
-    all_files = json.loads(p.stdout)
+    all_files = ask_reader("tables", *folders)
     for files in all_files:
         for name, f in files.items():
             assert f["same"], f"{name}: DuckDB and pyarrow differ"
@@ -141,7 +177,7 @@ def same(got, wanted, what):
 @test
 def a_real_run_is_the_same_in_every_column_of_every_row(dir):
     trace = dir + "/t.jsonl"
-    status, _, err = tool("run", "-q", "-o", trace, "--", os.environ["CHANNELS"])
+    status, _, err = tool("run", "-q", "-o", trace, "--", os.environ["CHANNELS"], "--seconds", "0.5")
     equal(status, 0, err)
     files = exported(trace, dir + "/out", "--full")
     equal(tuple(files), FILES, "files")
@@ -212,31 +248,13 @@ def no_events_and_one_event(dir):
     equal(rows(files["waits"], "probe_id", "from_ts", "to_ts", "duration_ns", "state"), [("7", "100", None, None, "open")], "waits")
 
 
-# Compares the rows of three row groups with the equal CSV in DuckDB: as text they would take long.
-MANY_PROGRAM = r'''
-import json, sys
-import duckdb, pyarrow.parquet as pq
-path, csv = sys.argv[1:]
-types = "{'probe_id':'UBIGINT','tid':'UBIGINT','addr':'VARCHAR','seq':'UBIGINT','is_active':'BOOLEAN','ts':'UBIGINT'}"
-equal = duckdb.sql(f"""SELECT count(*) FROM '{path}' e POSITIONAL JOIN read_csv('{csv}', columns={types}, header=true) c
-    WHERE e.probe_id = c.probe_id AND e.tid = c.tid AND '0x' || lpad(lower(hex(e.addr)), 16, '0') = c.addr AND e.seq = c.seq
-    AND (e.kind = 'resume') = c.is_active AND e.ts = c.ts""").fetchall()[0][0]
-m = pq.ParquetFile(path).metadata
-groups = [m.row_group(g) for g in range(m.num_row_groups)]
-print(json.dumps({"equal": equal, "groups": [g.num_rows for g in groups], "rows": m.num_rows,
-                  "ts": [(g.column(0).statistics.min, g.column(0).statistics.max) for g in groups]}))
-'''
-
-
 @test
 def row_groups_have_ranges_by_which_readers_skip(dir):
     nr = 2 * ROWS_OF_A_GROUP + 1000
     trace = traces.many(dir + "/t.jsonl", nr, coroutines=60000)
     export(trace, dir + "/out")
     equal(tool("export", "csv", "-i", trace, "-o", dir + "/t.csv")[0], 0, "status of csv")
-    p = subprocess.run([python(), "-c", MANY_PROGRAM, dir + "/out/events.parquet", dir + "/t.csv"], capture_output=True, text=True, check=False)
-    equal(p.returncode, 0, p.stderr)
-    got, size = json.loads(p.stdout), ROWS_OF_A_GROUP
+    got, size = ask_reader("many", dir + "/out/events.parquet", dir + "/t.csv"), ROWS_OF_A_GROUP
     equal((got["rows"], got["equal"], got["groups"]), (nr, nr, [size, size, 1000]), "rows, equal rows, groups")
     equal(got["ts"], [[10**12 + size * i, 10**12 + min(nr, size * (i + 1)) - 1] for i in range(3)], "ranges of ts")
 

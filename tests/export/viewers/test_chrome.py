@@ -7,7 +7,7 @@ import packages
 import reading
 from harness import *
 from harness import TESTS
-from test_perfetto import BUGGY, CHANNELS, ENV, compare_turns, export, line, same, trace_of, write
+from test_perfetto import BUGGY, CHANNELS, CHANNELS_FOR_A_MOMENT, ENV, compare_turns, export, line, same, trace_of, write
 
 TESTS.clear()
 
@@ -78,7 +78,7 @@ def check(trace):
 
 @test
 def a_real_run_has_the_same_in_it(dir):
-    r, events = check(trace_of(dir, CHANNELS))
+    r, events = check(trace_of(dir, *CHANNELS_FOR_A_MOMENT))
     pid = next(f["pid"] for f in r.facts if f["type"] == "run")
     equal({e["pid"] for e in events}, {pid}, "pids")
     names = {(e["name"], e["args"]["name"]) for e in events if e["ph"] == "M"}
@@ -104,7 +104,7 @@ def nested(turns_of_thread, end):
 @test
 def speedscope_nests_the_turns_as_they_were(dir):
     """Under the default name, which must not make speedscope take the file for a CPU profile."""
-    trace = trace_of(dir, CHANNELS)
+    trace = trace_of(dir, *CHANNELS_FOR_A_MOMENT)
     status, _, err = tool("export", "chrome", "-q", "-i", trace)
     equal(status, 0, "status: " + err)
     read = packages.speedscope(dir + "/t.trace.json")
@@ -162,7 +162,7 @@ def compare_with_viewer(trace, has_ends=True):
 
 @test
 def the_viewer_of_chrome_tracing_has_the_slices_as_they_were(dir):
-    _, threads = compare_with_viewer(trace_of(dir, CHANNELS))
+    _, threads = compare_with_viewer(trace_of(dir, *CHANNELS_FOR_A_MOMENT))
     equal({t["process"] for t in threads.values()}, {os.path.basename(CHANNELS)}, "processes")
     # Each resumed by the one before.
     steps = [line(i, 10**9 + 10**5 * i, True) for i in range(1, 6)] + [line(i, 10**9 + 10**5 * (11 - i), False) for i in range(5, 0, -1)]
@@ -180,7 +180,7 @@ def bugs_of_the_corpus_are_balanced(dir):
 @test
 def the_trace_processor_reads_the_threads(dir):
     """The version of 2021, which ignores async events in JSON."""
-    trace = trace_of(dir, CHANNELS)
+    trace = trace_of(dir, *CHANNELS_FOR_A_MOMENT)
     export(trace, kind="chrome")
     r = reading.Reading(trace)
     errors, slices, flows = packages.processor(trace + ".chrome", [
