@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from rt import CLEAN, PROGRAMS, TOOL, alone, check, collected, compile, contains, dump, each_compiler, each_family, equal, main
+from rt import CLEAN, PROGRAMS, TOOL, alone, check, chosen_levels, collected, compile, contains, dump, each_compiler, each_family, equal, main
 
 CACHES = ["--cache", "L1=32K,8", "--cache", "LL=1M,16"]
 
@@ -67,7 +67,7 @@ def accesses_and_blocks(trace):
 
 @each_compiler
 def blocks_are_counted_at_the_functions_that_allocate_them(dir, cc, _cxx):
-    for level in ("-O0", "-O2"):
+    for level in chosen_levels(cc, "-O0", "-O2"):
         program = compile(dir, "heap_blocks_of.c", cc, level)
         trace = os.path.join(dir, f"{cc}{level}")
         run = subprocess.run([TOOL, "mem", "run", "-q", "-o", trace, "--", program, "plain"], capture_output=True,
@@ -118,7 +118,7 @@ def blocks_before_main_in_libraries_and_in_children_are_there(dir, cc, _cxx):
 
 @each_compiler
 def stacks_survive_longjmp_and_deep_recursion(dir, cc, _cxx):
-    for level in ("-O0", "-O2"):
+    for level in chosen_levels(cc, "-O0", "-O2"):
         program = compile(dir, "heap_blocks_of.c", cc, level, "-no-pie")
         trace = os.path.join(dir, f"{cc}{level}")
         for how, wanted in (("jump", {"after_jump < main": 20}), ("deep", {"after_depth < main": 2, "with_array < main": 2})):
@@ -185,7 +185,7 @@ def signals_while_blocks_are_recorded_do_not_stop_the_program(dir, cc, _cxx):
 
 @each_compiler
 def objects_of_cpp_are_counted_at_their_function(dir, cc, cxx):
-    for level in ("-O0", "-O2"):
+    for level in chosen_levels(cxx, "-O0", "-O2"):
         program = compile(dir, "heap_objects.cc", cxx, level, "-no-pie", cxx=True)
         trace = os.path.join(dir, f"{cxx}{level}")
         run = subprocess.run([TOOL, "mem", "run", "-q", "-o", trace, "--", program], capture_output=True, text=True,
@@ -202,7 +202,7 @@ def objects_of_cpp_are_counted_at_their_function(dir, cc, cxx):
 
 @each_compiler
 def each_access_is_in_the_function_that_was_entered_last(dir, cc, _cxx):
-    for level in ("-O0", "-O2"):
+    for level in chosen_levels(cc, "-O0", "-O2"):
         program = compile(dir, "heap_blocks_of.c", cc, level, "-no-pie")
         trace = os.path.join(dir, f"{cc}{level}")
         collected(program, "plain", trace=trace, options=["--stacks"])

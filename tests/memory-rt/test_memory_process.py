@@ -97,10 +97,12 @@ def two_programs_in_one_folder_have_a_trace_each(dir, cc, _cxx):
     sleeper, other = compile(dir, "storm.c", cc), compile(dir, "threads.c", cc)
     place = os.path.join(dir, f"two-{cc}")
     os.mkdir(place)
-    first = subprocess.Popen([sleeper, "1500"], cwd=place, env=CLEAN, stdout=subprocess.PIPE, text=True)
+    first = subprocess.Popen([sleeper, "500"], cwd=place, env=CLEAN, stdout=subprocess.PIPE, text=True)
     wait_until(lambda: os.path.exists(place + "/cacheray.trace"), "the trace of the first")
+    first.send_signal(signal.SIGSTOP)  # it lives as long as the second
     second = subprocess.Popen([other, "2", "1000"], cwd=place, env=CLEAN, stderr=subprocess.PIPE, text=True)
     _, err = second.communicate(timeout=300)
+    first.send_signal(signal.SIGCONT)
     equal(second.returncode, 0, err)
     if first.poll() is not None:
         raise Skip("the machine is too slow for two at a time")

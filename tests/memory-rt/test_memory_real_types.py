@@ -94,15 +94,15 @@ def both_runs(dir, what, program, *args):
 
 @each("gcc")
 def structs_of_sqlite_are_found(dir, cc):
-    program = build_sqlite(cc, "-O2" if FULL else "-O1", truth=True, flags=("-DSQLITE_THREADSAFE=0",))
-    truth, found = both_runs(dir, "sqlite", program, 3001)
+    program = build_sqlite(cc, "-O2" if FULL else "-O0", truth=True, flags=("-DSQLITE_THREADSAFE=0",))
+    truth, found = both_runs(dir, "sqlite", program, 3001 if FULL else 1009)
     compare("sqlite", truth, found, {
         "struct MemPage": {}, "struct PgHdr": {}, "struct PgHdr1": {"struct sqlite3_pcache_page": "page"}})
 
 
 @each("clang")
 def structs_of_zlib_are_found(dir, cc):
-    truth, found = both_runs(dir, "zlib", build_zlib(cc, truth=True), 60000)
+    truth, found = both_runs(dir, "zlib", build_zlib(cc, truth=True), 60000 if FULL else 20000)
     compare("zlib", truth, found, {
         "struct internal_state": {}, "struct inflate_state": {}, "struct ct_data_s": {}})
 

@@ -4,25 +4,25 @@
 import os
 import re
 
-from rt import alone, check, collected, compile, compilers, dump, each_family, equal, main, sizes, test
+from rt import FULL, alone, check, collected, compile, compilers, dump, each_family, equal, main, sizes, test
 
-MILLION = 1000000
+MANY = 1000000 if FULL else 250000  # accesses of a thread
 
 
 @each_family
-def eight_threads_of_a_million_accesses_are_all_there(dir, cc, _cxx):
+def eight_threads_of_many_accesses_are_all_there(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     for under in ("alone", "collected"):
         trace = os.path.join(dir, f"{cc}-{under}")
         if under == "alone":
-            alone(program, 8, MILLION, trace=trace)
+            alone(program, 8, MANY, trace=trace)
         else:
-            collected(program, 8, MILLION, trace=trace)
+            collected(program, 8, MANY, trace=trace)
         c = check(trace)
-        equal(sizes(c)[4][1], 8 * MILLION, f"writes of four bytes, {under}")
+        equal(sizes(c)[4][1], 8 * MANY, f"writes of four bytes, {under}")
         equal(c["lost"], 0, "lost")
-        mine = [t for t in c["threads"] if t["writes"] == MILLION]
-        equal(len(mine), 8, f"threads with a million writes, {under}")
+        mine = [t for t in c["threads"] if t["writes"] == MANY]
+        equal(len(mine), 8, f"threads with {MANY} writes, {under}")
         equal(len({t["id"] for t in c["threads"]}), 9, "thread ids")
 
 
@@ -30,13 +30,13 @@ def eight_threads_of_a_million_accesses_are_all_there(dir, cc, _cxx):
 def several_packing_threads_write_the_same_accesses(dir):
     """Any number of packing threads leaves the blocks of each thread complete and in order."""
     program = compile(dir, "threads.c", compilers()[0][0])
-    seen = []
+    seen, nr = [], 300000 if FULL else 100000
     for packers in (1, 2, 9):
         trace = os.path.join(dir, f"packers-{packers}")
-        collected(program, 8, 300000, trace=trace, options=("--packers", str(packers), "--buffer", "2M"))
+        collected(program, 8, nr, trace=trace, options=("--packers", str(packers), "--buffer", "2M"))
         c = check(trace)
         equal((c["lost"], c["sound"]), (0, True), f"lost and sound, {packers} packers")
-        equal(sizes(c)[4][1], 8 * 300000, f"writes of four bytes, {packers} packers")
+        equal(sizes(c)[4][1], 8 * nr, f"writes of four bytes, {packers} packers")
         seen.append(sorted((t["reads"], t["writes"]) for t in c["threads"]))
     equal(seen[1:], [seen[0]] * 2, "reads and writes of each thread")
 
@@ -59,7 +59,7 @@ def a_trace_that_a_program_writes_alone_is_as_small(dir, cc, _cxx):
     # The program is faster than the compression, so that it waits for room.
     for under, options in ((alone, "buffer=256K"), (collected, ())):
         trace = os.path.join(dir, f"{cc}-{under.__name__}")
-        under(program, 300000, trace=trace, options=options)
+        under(program, 300000 if FULL else 100000, trace=trace, options=options)
         equal(check(trace)["lost"], 0, "lost")
         size[under] = os.path.getsize(trace)
     if size[alone] > 1.5 * size[collected]:
@@ -70,12 +70,13 @@ def a_trace_that_a_program_writes_alone_is_as_small(dir, cc, _cxx):
 def any_number_of_short_threads_is_recorded_whole(dir, cc, _cxx):
     program = compile(dir, "short_threads.c", cc)
     # More at a time than there are slots in a machine with little shared memory.
+    threads = 10000 if FULL else 5000
     for under in (alone, collected):
         trace = os.path.join(dir, f"{cc}-{under.__name__}")
-        under(program, 10000, 2500, 100, trace=trace)
+        under(program, threads, 2500, 100, trace=trace)
         c = check(trace)
-        equal((c["lost"], len(c["threads"])), (0, 10001), f"lost, and threads, {under.__name__}")
-        equal(sizes(c)[4][1] // 100, 10000, f"hundreds of writes, {under.__name__}")
+        equal((c["lost"], len(c["threads"])), (0, threads + 1), f"lost, and threads, {under.__name__}")
+        equal(sizes(c)[4][1] // 100, threads, f"hundreds of writes, {under.__name__}")
 
 
 @test
@@ -97,12 +98,12 @@ def threads_that_all_live_and_have_no_slot_are_counted_once(dir):
 def what_does_not_fit_is_dropped_if_asked_and_counted(dir, cc, _cxx):
     program = compile(dir, "threads.c", cc)
     trace = os.path.join(dir, f"{cc}.trace")
-    alone(program, 4, MILLION, trace=trace, options="buffer=256K:onfull=drop")
+    alone(program, 4, MANY, trace=trace, options="buffer=256K:onfull=drop")
     c = check(trace)
     # Some compilers read `accesses` in each round; lost records may be of either kind.
     whole = c["reads"]["all"] + c["writes"]["all"] + c["lost"]
     trace = os.path.join(dir, f"{cc}-all.trace")
-    alone(program, 4, MILLION, trace=trace)
+    alone(program, 4, MANY, trace=trace)
     full = check(trace)
     equal(whole, full["reads"]["all"] + full["writes"]["all"], "recorded and lost together")
 
@@ -125,7 +126,7 @@ def a_signal_handler_may_come_anywhere(dir, cc, _cxx):
 @each_family
 def no_access_crosses_an_annotation(dir, cc, _cxx):
     program = compile(dir, "order.c", cc)
-    blocks = 3000
+    blocks = 3000 if FULL else 1500
     for under in ("alone", "collected", "alone", "alone", "alone"):  # which threads meet is chance
         trace = os.path.join(dir, f"{cc}-{under}")
         alone(program, blocks, trace=trace) if under == "alone" else collected(program, blocks, trace=trace)

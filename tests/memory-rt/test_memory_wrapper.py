@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from rt import CLEAN, Skip, TOOL, alone, check, contains, each_compiler, equal, main, sizes, test
+from rt import CLEAN, Skip, TOOL, alone, both_families, check, contains, each_compiler, each_family, equal, main, sizes, test
 
 ONE = "int table[1000];\nvoid work(void);\nvoid work(void) { for (int i = 0; i < 1000; i++) table[i] = i; }\n"
 MAIN = "void work(void);\nint main(void) { work(); return 0; }\n"
@@ -37,7 +37,7 @@ def has_tsan(program):
     return "libtsan" in subprocess.run(["ldd", program], capture_output=True, text=True).stdout
 
 
-@each_compiler
+@both_families
 def every_shape_of_a_command_makes_a_traced_program(dir, cc, cxx):
     sources(dir)
     tmp = os.path.join(dir, "tmp")
@@ -73,7 +73,7 @@ def every_shape_of_a_command_makes_a_traced_program(dir, cc, cxx):
     equal(os.listdir(tmp), [], "what is left in the temporary directory")
 
 
-@each_compiler
+@both_families
 def a_sanitizer_asked_for_at_linking_is_left_out_and_said(dir, cc, _cxx):
     sources(dir)
     r = mem(cc, "-O1", "-fsanitize=thread", "one.c", "main.c", "-o", "prog", cwd=dir)
@@ -108,7 +108,7 @@ def optimisation_at_linking_does_not_lose_the_instrumentation(dir, cc, _cxx):
     traces(os.path.join(dir, "prog"), dir)
 
 
-@each_compiler
+@both_families
 def what_only_asks_or_preprocesses_is_passed_on(dir, cc, _cxx):
     sources(dir)
     for question in (["--version"], ["-dumpmachine"], ["-print-file-name=libc.so"]):
@@ -187,7 +187,7 @@ def accesses_by_vectors_are_recorded_or_it_is_said_that_they_are_not(dir, cc, _c
     equal("vectors of 32 and 64 bytes" in r.stderr and "wide.c" in r.stderr, cc.startswith("clang"), f"messages: {r.stderr}")
 
 
-@each_compiler
+@each_family
 def only_some_sources_are_instrumented(dir, cc, _cxx):
     sources(dir)
     os.makedirs(os.path.join(dir, "lib"), exist_ok=True)
@@ -217,7 +217,7 @@ def a_compiler_that_is_not_there_is_said(dir):
     contains(r.stderr, "nonexistent")
 
 
-@each_compiler
+@each_family
 def make_and_cmake_use_it_as_their_compiler(dir, cc, cxx):
     sources(dir)
     env = dict(CLEAN, CC=f"{TOOL} mem cc", CXX=f"{TOOL} mem c++", COROTRACER_CC=cc, COROTRACER_CXX=cxx)
