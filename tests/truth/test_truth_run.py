@@ -213,7 +213,7 @@ def a_quiet_run_is_summed_up_exactly(dir):
 def a_run_on_a_busy_machine_is_summed_up_exactly(dir):
     for _ in repeats():
         for name in "t.jsonl", "t.ctf":
-            _, n = checked_run(dir, name=name, load=True, options=["--cpu"], program=["threads=4", "rounds=2000"])
+            _, n = checked_run(dir, name=name, load=True, options=["--cpu"], program=["threads=4", f"rounds={2000 if FULL else 700}"])
             assert n["switches.recorded"] > 0, "no context switch, so nothing was tested"
 
 
@@ -227,7 +227,7 @@ def what_a_stopped_collector_lost_is_summed_up_exactly(dir):
 
 @test
 def a_run_that_waits_for_room_is_summed_up_exactly(dir):
-    _, n = checked_run(dir, options=[*TINY, "--on-full", "block=60000"], program=["rounds=10000"], blocks=True, load=True)
+    _, n = checked_run(dir, options=[*TINY, "--on-full", "block=60000"], program=[f"rounds={10000 if FULL else 5000}"], blocks=True, load=True)
     equal(n["lost"], 0, "lost")
 
 
