@@ -4,13 +4,15 @@
 # warnings that careful C++ projects turn on, whether the headers count as the system's or not.
 #
 # With COROTRACER_FULL=1 every program both ways, with every compiler from g++ 11 and clang 16 on; else
-# g++ and the oldest clang.
+# all programs as one file, with g++ and the oldest clang.
 set -u
 
 source=$1
 common='-std=c++20 -Wall -Wextra -Wold-style-cast -Wconversion -Wshadow -Wsign-conversion -Werror'
 failed=0
 tried=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 
 # compile HOW FILE COMPILER FLAG...: HOW is -I or -isystem.
 compile()
@@ -47,19 +49,22 @@ for language in c:c11 c++:c++11 c++:c++17; do
 	}
 done
 used=$(compilers)
-[ "${COROTRACER_FULL:-}" = 1 ] || used=$(compilers | head -n 2)
+place=$source/tests/cpp/existing
+if [ "${COROTRACER_FULL:-}" != 1 ]; then
+	used=$(compilers | head -n 2)
+	for file in "$place"/*.cpp; do
+		printf '#define main main_of_%s\n#include "%s"\n#undef main\n' "$(basename "$file" .cpp)" "$file"
+	done >"$tmp/all.cpp"
+	place=$tmp
+fi
 for compiler in $used; do
 	extra=
 	case $compiler in g++*) extra=-Wuseless-cast ;; esac
-	for file in "$source"/tests/cpp/existing/*.cpp; do
-		# shellcheck disable=SC2086 # none or one
-		compile -I "$file" "$compiler" $extra
-		case $file:${COROTRACER_FULL:-} in
-		*/numbers.cpp:* | *:1)
-			# shellcheck disable=SC2086
-			compile -isystem "$file" "$compiler" $extra
-			;;
-		esac
+	for file in "$place"/*.cpp; do
+		for how in -I -isystem; do
+			# shellcheck disable=SC2086 # none or one
+			compile "$how" "$file" "$compiler" $extra
+		done
 	done
 done
 if [ $tried -eq 0 ]; then
