@@ -9,7 +9,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setFlagsFromString } from "node:v8";
 import vm from "node:vm";
+
+// Optimising the engine takes longer than its few queries.
+setFlagsFromString("--liftoff-only");
 
 const [folder, trace] = process.argv.slice(2);
 
