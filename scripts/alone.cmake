@@ -7,4 +7,6 @@ ct_alone(ct_trace ${PROJECT_SOURCE_DIR}/src/trace/jsonl_input.c)
 ct_alone(ct_top ${PROJECT_SOURCE_DIR}/src/top/top_terminal.c)
 ct_alone(ct_collect ${PROJECT_SOURCE_DIR}/src/collect/tickclock.c
 	${PROJECT_SOURCE_DIR}/src/collect/lane_reader.c)
+ct_alone(ct_export ${PROJECT_SOURCE_DIR}/src/export/libpq_loader.c ${PROJECT_SOURCE_DIR}/src/export/libmariadb_loader.c)
+set_target_properties(ct_fleet PROPERTIES UNITY_BUILD OFF) # tests replace several of its files
 ct_alone(ct_frames_live ${PROJECT_SOURCE_DIR}/src/frames/live/counters.c)
