@@ -1,12 +1,13 @@
 # Files that cannot be compiled together with others of their library: they have static names that another one
-# has, too, or change what a header means, or a test replaces them.
+# has, too, or change what a header means, or a test replaces them (a call
+# within one compiled file cannot be replaced).
 function(ct_alone library)
 	set_source_files_properties(${ARGN} TARGET_DIRECTORY ${library} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 ct_alone(ct_trace ${PROJECT_SOURCE_DIR}/src/trace/jsonl_input.c)
-ct_alone(ct_top ${PROJECT_SOURCE_DIR}/src/top/top_terminal.c)
-ct_alone(ct_collect ${PROJECT_SOURCE_DIR}/src/collect/tickclock.c
-	${PROJECT_SOURCE_DIR}/src/collect/lane_reader.c)
+ct_alone(ct_collect ${PROJECT_SOURCE_DIR}/src/collect/tickclock.c ${PROJECT_SOURCE_DIR}/src/collect/lane_reader.c
+	${PROJECT_SOURCE_DIR}/src/collect/lane_scan.c)
 ct_alone(ct_export ${PROJECT_SOURCE_DIR}/src/export/libpq_loader.c ${PROJECT_SOURCE_DIR}/src/export/libmariadb_loader.c)
-set_target_properties(ct_fleet PROPERTIES UNITY_BUILD OFF) # tests replace several of its files
 ct_alone(ct_frames_live ${PROJECT_SOURCE_DIR}/src/frames/live/counters.c)
+# Tests replace several of their functions.
+set_target_properties(ct_fleet ct_ship ct_top PROPERTIES UNITY_BUILD OFF)

@@ -214,7 +214,7 @@ def test_look_is_stopped(path, work):
         check("report", report(trace).get("waiting"), None)
         tool, _ = attach_and_stop_the_look(pid, trace + ".2", "-q")
         os.kill(tool.pid, signal.SIGINT)  # ends the run,
-        time.sleep(0.3)
+        time.sleep(1.5)  # which a second one would cut short
         while tool.poll() is None:
             os.kill(tool.pid, signal.SIGINT)  # and the wait
             time.sleep(0.05)

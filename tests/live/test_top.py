@@ -182,6 +182,15 @@ def rows(s):
     return [line.split() for line in lines[start + 1:-2] if line.strip()]
 
 
+def chosen(s):
+    """The number of the coroutine in the reversed row, or None."""
+    for line in s.lines(colors=True):
+        words = re.sub(r"\x1b\[[0-9;]*m", "", line).split()
+        if re.search(r"\x1b\[(\d+;)*7m", line) and words and words[0].isdigit():
+            return words[0]
+    return None
+
+
 def show(s, p, *options):
     s.run(TOOL, "top", "-p", p.pid, "-d", "0.1", *options)
     s.wait("STATE", "? help")
@@ -394,6 +403,7 @@ def the_chosen_one_stays_chosen(dir):
     with screen(dir) as s:
         show(s, told.p)
         s.keys("Down")
+        wait_until(lambda: chosen(s) == "2", "the cursor at b")
         # b moves to the end of the list, and stays under the cursor.
         told.tell("resume b", "suspend b")
         wait_until(lambda: rows(s)[-1][0] == "2", "b at the end")
