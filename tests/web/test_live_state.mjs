@@ -71,6 +71,8 @@ test("serve, the collector stopped and killed: said, and why", async (t) => {
 	const server = start(t, ["serve", trace]);
 	const { page } = await open(t, await urlOf(server));
 	await live(page, "live");
+	// The server has found the collector: it looks for it every 5 s.
+	await page.waitForFunction(() => document.querySelector("[data-fact=lost]").outerHTML.includes("as it says now"));
 	run.child.kill("SIGSTOP");
 	await live(page, "silent");
 	run.child.kill("SIGCONT");
