@@ -7,12 +7,12 @@
  */
 #include <corotracer/cacheray.h>
 
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
 #include "base/monotonic.h"
+#include "count_open.h"
 #include "memory/collect/left_region.h"
 #include "memory/collect/mem_collector.h"
 #include "memory/collect/shared_region.h"
@@ -626,17 +626,6 @@ static void a_process_without_a_file_does_not_wait(void)
 	CHECK_EQ(shm.region.processes[0].state, CRW_FREE);
 	CHECK(traced.broken == 0 && !traced.no_memory);
 	end_records();
-}
-
-static unsigned count_open(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned nr = 0;
-
-	while (d && readdir(d))
-		nr++;
-	CHECK(d && !closedir(d));
-	return nr;
 }
 
 int main(int argc, char **argv)

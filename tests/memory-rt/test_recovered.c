@@ -8,11 +8,11 @@
 #include <corotracer/cacheray.h>
 #include <corotracer/memory_hook.h>
 
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "count_open.h"
 #include "memory/collect/left_region.h"
 #include "memory/collect/mem_collector.h"
 #include "memory/collect/mem_recover.h"
@@ -627,17 +627,6 @@ static void a_killed_collector_leaves_a_trace_of_each_process(void)
 	check_left(child, "r1 12\nmark 3 'child'\n");
 	CHECK(access(left.dir, F_OK) < 0);
 	CHECK_EQ(unlink(child), 0);
-}
-
-static unsigned count_open(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned nr = 0;
-
-	while (d && readdir(d))
-		nr++;
-	CHECK(d && !closedir(d));
-	return nr;
 }
 
 int main(int argc, char **argv)

@@ -4,7 +4,6 @@
  * of the process in them, their sizes and errors; the shared memory, requests through it, and what
  * a collector that was killed leaves behind.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,6 +12,7 @@
 
 #include "base/monotonic.h"
 #include "check.h"
+#include "count_open.h"
 #include "memory/collect/left_region.h"
 #include "memory/collect/region_control.h"
 #include "memory/collect/shared_region.h"
@@ -334,17 +334,6 @@ static void a_left_region_is_found_by_its_trace(void)
 	CHECK(access(folder, F_OK) < 0);
 	shm_close(&m);
 	CHECK_EQ(unlink(traces[0]) + unlink(traces[1]), 0);
-}
-
-static unsigned count_open(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned nr = 0;
-
-	while (d && readdir(d))
-		nr++;
-	CHECK(d && !closedir(d));
-	return nr;
 }
 
 static bool has_region_mapped(void)
