@@ -326,6 +326,23 @@ test("one selection in every view", async () => {
 // As the page groups digits.
 const digitsGrouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 
+test("a link is followed although the filter of the old view is written to the address at that moment", async () => {
+	await on(redis.html, "#view=coroutines", async (page) => {
+		await page.waitForSelector("[role=search] input[type=search]");
+		// Two timers are due at once: the address changes, then the filter's timer; the event of that change comes last.
+		await page.evaluate(() => {
+			const field = [...document.querySelectorAll("input[type=search]")].find((el) => el.offsetParent !== null);
+			field.value = "a";
+			setTimeout(() => (location.hash = "#view=sites"), 60);
+			field.dispatchEvent(new Event("input"));
+			const from = performance.now();
+			while (performance.now() - from < 300);
+		});
+		await page.waitForSelector(".tab[data-view=sites][aria-current=page]");
+		assert.match(page.url(), /#view=sites/);
+	});
+});
+
 test("sites: who waits where, against the coroutines", async () => {
 	await on(redis.html, "#view=sites", async (page) => {
 		const sites = await csv(page, "places");

@@ -56,6 +56,7 @@ export class App implements Context {
 	private shared: Params = {};
 	private readonly own = new Map<string, Params>(); // of each view, without the selection
 	private route: Route;
+	private address = ""; // of the route
 	private known: Set<string>;
 	private hasWindow = false; // the last 30 s of a live page are selected
 
@@ -124,10 +125,21 @@ export class App implements Context {
 		else location.hash = hash;
 	}
 
+	// The event of a new address comes later than the address: what is written before it would undo the change.
+	private catchUp(): void {
+		if (location.hash !== this.address) this.follow();
+	}
+
+	private write(): void {
+		history.replaceState(history.state, "", formatRoute(this.route));
+		this.address = location.hash;
+	}
+
 	setParams(view: View, params: Params): void {
+		this.catchUp();
 		if (view !== this.current) return;
 		this.route = { ...this.route, params };
-		history.replaceState(history.state, "", formatRoute(this.route));
+		this.write();
 		this.keep();
 	}
 
@@ -141,6 +153,7 @@ export class App implements Context {
 	}
 
 	private change(change: Params): void {
+		this.catchUp();
 		if (this.route.coro !== null) {
 			this.shared = sharedOf({ ...this.shared, ...change });
 			if (change.at === undefined) {
@@ -150,7 +163,7 @@ export class App implements Context {
 			change = { at: change.at };
 		}
 		this.route = { ...this.route, params: { ...this.route.params, ...change } };
-		history.replaceState(history.state, "", formatRoute(this.route));
+		this.write();
 		this.keep();
 		this.current?.show(this.route.params);
 	}
@@ -171,11 +184,12 @@ export class App implements Context {
 		const { params, coro } = this.route;
 		if (coro !== null || Object.keys(sharedOf(params)).length > 0 || Object.keys(this.shared).length === 0) return;
 		this.route = { ...this.route, params: { ...params, ...this.shared } };
-		history.replaceState(history.state, "", formatRoute(this.route));
+		this.write();
 	}
 
 	private follow(): void {
-		this.route = parseRoute(location.hash);
+		this.address = location.hash;
+		this.route = parseRoute(this.address);
 		if (this.route.coro === null && !(this.route.view in MAKERS)) this.route = { view: "overview", coro: null, params: {} };
 		this.withSelection();
 		const { coro, params } = this.route;

@@ -86,7 +86,9 @@ export class PartPage {
 	}
 
 	private setFilter(q: string): void {
-		this.route = { ...this.route, params: { ...this.route.params, q } };
+		// The event of a new address comes later than the address.
+		const route = parseRoute(location.hash);
+		this.route = { ...route, params: { ...route.params, q } };
 		history.replaceState(history.state, "", formatRoute(this.route));
 		this.filter();
 	}
