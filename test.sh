@@ -72,7 +72,8 @@ fi
 jobs=$(($(nproc) * 4)) # places: tests/CMakeLists.txt says how many a test has
 logs=()
 status=0
-lean=(-DCOROTRACER_LEAN=ON) # builds only the programs of the tests that run
+# Only the programs of the tests that run; the plain build makes the fuzzers' first inputs.
+lean=(-DCOROTRACER_LEAN=ON "-DCOROTRACER_INPUTS=$PWD/build/tests/fuzz")
 [ $full = no ] || lean=(-DCOROTRACER_LEAN=OFF)
 
 # suite PRESET CTEST ARGUMENT...: build it, and run its tests; meanwhile build the presets of later.
