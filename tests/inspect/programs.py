@@ -131,10 +131,14 @@ def copy_crate(source, where, edit):
                 os.unlink(os.path.join(where, path))
 
 
-def build_crate(label, source, edit=None, **environment):
-    """Directory of the programs of a crate, or None and the reason on standard output."""
+def build_crate(label, source, edit=None, beside=None, **environment):
+    """Directory of the programs of a crate, or None and the reason on standard output.
+
+    @beside: the label of another one, with the same dependencies, which are then compiled once.
+    """
     with locked_directory("cargo-" + label) as where:
-        crate, target = os.path.join(where, "crate"), os.path.join(where, "target")
+        crate = os.path.join(where, "crate")
+        target = os.path.join(programs_directory(), "cargo-" + (beside or label), "target")
         copy_crate(source, crate, edit)
         since = time.monotonic()
         for network in (["--offline"], []):
