@@ -161,7 +161,7 @@ def stations_are_recorded_too(dir):
 @test
 def snapshots_while_it_runs_at_full_speed(dir):
     # Two threads at full speed leave the collector and the requests little of two processors.
-    p, pid = start(dir, "flood", 2 if FULL else 1, 0, options=("--flight-recorder", "1M", "--buffer", "16M"))
+    p, pid = start(dir, "flood", 2 if FULL else 1, 0, options=("--flight-recorder", "1M" if FULL else "256K", "--buffer", "16M"))
     path, before = dir + "/t.jsonl", 0
     wait_for_events(pid)
     for i in range(3 if FULL else 2):
