@@ -66,14 +66,25 @@ def a_signal_to_the_whole_group_arrives_once_on_a_busy_machine(dir):
     equal(finish(p, pid), "int 1 term 1", "signals that the program got")
 
 
-@test
-def a_group_signal_does_not_swallow_a_later_one_to_the_tool(dir):
+def later_one_arrives(dir, pause):
+    """False: it became one with the signal before it, which the tool had not handled @pause seconds later."""
+    dir = f"{dir}/{pause}"
+    os.mkdir(dir)
     p, pid = start(dir, start_new_session=True)
     os.killpg(p.pid, signal.SIGINT)
     heard(dir, 1)
+    time.sleep(pause)
     p.send_signal(signal.SIGINT)
-    heard(dir, 2)
-    equal(finish(p, pid), "int 2 term 0", "signals that the program got")
+    until = time.monotonic() + 5 + pause
+    while os.path.getsize(dir + "/heard") < 2 and time.monotonic() < until:
+        time.sleep(0.01)
+    return finish(p, pid) == "int 2 term 0"
+
+
+@test
+def a_group_signal_does_not_swallow_a_later_one_to_the_tool(dir):
+    """On a busy machine the tool may take seconds to handle the first one."""
+    assert any(later_one_arrives(dir, pause) for pause in (0, 1, 4, 15)), "it never arrived"
 
 
 @test
