@@ -13,6 +13,7 @@
 
 #include "memory/format/block_unpack.h"
 #include "memory/format/unpack_stream.h"
+#include "memory/format/varint_run.h"
 
 #define PART       64u /* accesses that are decoded without a look at the streams */
 #define STEADY     32u /* zeros that are worth the search for a loop */
@@ -78,13 +79,18 @@ static void ahead_fill(struct unpack_ahead *a, struct unpack_stream *s)
 {
 	struct unpack_stream l = *s; /* local: the values may alias it */
 	uint32_t nr = a->nr - a->at;
+	bool vectors = varint_run_works();
 	uint64_t x;
 
 	memmove(a->value, a->value + a->at, nr * sizeof(*a->value));
 	a->at = 0;
-	while (nr <= UNPACK_AHEAD - 8) {
+	while (nr <= UNPACK_AHEAD - VARINT_RUN) {
+		uint32_t many = vectors ? varint_run(&l, &a->value[nr], UNPACK_AHEAD - nr) : 0;
 		unsigned took = 0;
 
+		nr += many;
+		if (many)
+			continue;
 		if (l.end - l.at >= 8) {
 			memcpy(&x, l.at, sizeof(x));
 			took = ahead_word(le64toh(x), &a->value[nr], &nr);
@@ -97,7 +103,7 @@ static void ahead_fill(struct unpack_ahead *a, struct unpack_stream *s)
 			break;
 		nr++;
 	}
-	if (nr > UNPACK_AHEAD - 8)
+	if (nr > UNPACK_AHEAD - VARINT_RUN)
 		s->at = l.at;
 	a->nr = nr;
 }
