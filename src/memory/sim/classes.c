@@ -24,16 +24,31 @@ bool classes_was_lost(struct cache *c, uint64_t line)
 	return true;
 }
 
-int classes_miss(struct cache *c, uint64_t line, bool was_lost)
+/* A use that missed, if the lines of the shadow are apart from the cells. */
+static inline int classes_miss_apart(struct recency *r, uint64_t line, bool was_lost)
 {
-	uint32_t *cell = recency_cell(&c->shadow, line);
+	bool in_shadow = line_queue_use(&r->lines, line);
+	int seen;
+
+	if (was_lost)
+		return SIM_COHERENCE;
+	if (in_shadow)
+		return SIM_CONFLICT;
+	seen = recency_mark(r, line);
+	return seen < 0 ? seen : seen ? SIM_CAPACITY : SIM_COLD;
+}
+
+/* The same with cells. */
+static inline int classes_miss_cells(struct recency *r, uint64_t line, bool was_lost)
+{
+	uint32_t *cell = recency_cell(r, line);
 	bool in_shadow, seen;
 
 	if (!cell)
 		return -ENOMEM;
 	seen = *cell & RECENCY_MARK;
-	in_shadow = c->shadow.last == line || recency_use(&c->shadow, cell);
-	c->shadow.last = line;
+	in_shadow = r->last == line || recency_use(r, cell);
+	r->last = line;
 	if (was_lost)
 		return SIM_COHERENCE;
 	if (in_shadow)
@@ -42,29 +57,55 @@ int classes_miss(struct cache *c, uint64_t line, bool was_lost)
 	return seen ? SIM_CAPACITY : SIM_COLD;
 }
 
-int classes_of_uses(struct cache *c, uint64_t *uses, uint32_t nr, uint64_t weight,
-		    uint64_t (*counts)[2])
+int classes_miss(struct cache *c, uint64_t line, bool was_lost)
 {
-	uint64_t sums[SIM_CLASSES][2] = { 0 };
+	return c->shadow.is_apart ? classes_miss_apart(&c->shadow, line, was_lost)
+				  : classes_miss_cells(&c->shadow, line, was_lost);
+}
+
+/* See classes_of_uses().  Adds to @sums; @is_apart is a constant for the compiler. */
+static inline __attribute__((always_inline)) int classes_add_uses(struct cache *c, uint64_t *uses,
+								  uint32_t nr, uint64_t (*sums)[2],
+								  const bool is_apart)
+{
+	struct recency *r = &c->shadow;
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {
 		uint64_t use = uses[i];
 		int class = 0;
 
-		if (i + RECENCY_AHEAD < nr)
-			recency_fetch(&c->shadow, SLOT_LINE(uses[i + RECENCY_AHEAD]));
+		if (!is_apart && i + RECENCY_AHEAD < nr)
+			recency_fetch(r, SLOT_LINE(uses[i + RECENCY_AHEAD]));
 		if (!(use & USE_MISS)) {
 			if (classes_use(c, SLOT_LINE(use)) < 0)
 				return -ENOMEM;
 			continue;
 		}
-		class = classes_miss(c, SLOT_LINE(use), false);
+		class = is_apart ? classes_miss_apart(r, SLOT_LINE(use), false)
+				 : classes_miss_cells(r, SLOT_LINE(use), false);
 		if (class < 0)
 			return class;
 		uses[i] |= (uint64_t) class << 2;
 		sums[class][use & USE_WRITE]++;
 	}
+	return 0;
+}
+
+int classes_of_uses(struct cache *c, uint64_t *uses, uint32_t nr, uint64_t weight,
+		    uint64_t (*counts)[2])
+{
+	uint64_t sums[SIM_CLASSES][2] = { 0 };
+	uint32_t i;
+	int ret;
+
+	recency_adapt(&c->shadow);
+	if (c->shadow.is_apart)
+		ret = classes_add_uses(c, uses, nr, sums, true);
+	else
+		ret = classes_add_uses(c, uses, nr, sums, false);
+	if (ret < 0)
+		return ret;
 	for (i = 0; i < SIM_CLASSES; i++) {
 		counts[i][SIM_READS] += sums[i][SIM_READS] * weight;
 		counts[i][SIM_WRITES] += sums[i][SIM_WRITES] * weight;

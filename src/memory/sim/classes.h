@@ -19,6 +19,10 @@ static inline int classes_use(struct cache *c, uint64_t line)
 	struct recency *r = &c->shadow;
 	uint32_t *cell;
 
+	if (r->is_apart) {
+		line_queue_use(&r->lines, line);
+		return 0;
+	}
 	if (r->last == line)
 		return 0;
 	cell = recency_cell(r, line);

@@ -21,6 +21,7 @@ int recency_init(struct recency *r, uint64_t size)
 	r->size = (uint32_t)size;
 	r->room = (uint32_t)(room < ROOM_MAX ? room : ROOM_MAX);
 	r->last = UINT64_MAX;
+	r->page_cells = RECENCY_PAGE;
 	r->queue = malloc((size_t)r->room * sizeof(*r->queue));
 	r->nr_recent = RECENT_MIN;
 	r->recent = calloc(r->nr_recent, sizeof(*r->recent));
@@ -29,6 +30,7 @@ int recency_init(struct recency *r, uint64_t size)
 
 void recency_release(struct recency *r)
 {
+	line_queue_release(&r->lines);
 	free(r->cells);
 	free(r->queue);
 	free(r->recent);
@@ -44,7 +46,7 @@ static bool recency_grow(struct recency *r)
 	if (r->nr_pages >= PAGES_MAX)
 		return false;
 	more = more < PAGES_MAX ? more : PAGES_MAX;
-	cells = realloc(r->cells, more * RECENCY_PAGE * sizeof(*cells));
+	cells = realloc(r->cells, more * r->page_cells * sizeof(*cells));
 	if (!cells)
 		return false;
 	r->cells = cells;
@@ -65,9 +67,9 @@ static void recency_grow_recent(struct recency *r)
 	r->nr_recent = nr;
 }
 
-uint32_t *recency_find_page(struct recency *r, uint64_t line)
+uint32_t *recency_find_page(struct recency *r, uint64_t page)
 {
-	uint64_t page = line / RECENCY_PAGE, *number = u64map_at(&r->pages, page);
+	uint64_t *number = u64map_at(&r->pages, page);
 	struct recency_page *recent;
 
 	if (!number)
@@ -75,15 +77,16 @@ uint32_t *recency_find_page(struct recency *r, uint64_t line)
 	if (!*number) {
 		if (r->nr_pages == r->pages_size && !recency_grow(r))
 			return NULL;
-		memset(r->cells + r->nr_pages * RECENCY_PAGE, 0, RECENCY_PAGE * sizeof(*r->cells));
+		memset(r->cells + r->nr_pages * r->page_cells, 0,
+		       r->page_cells * sizeof(*r->cells));
 		*number = ++r->nr_pages;
 		if (r->nr_pages > r->nr_recent && r->nr_recent < RECENT_MAX)
 			recency_grow_recent(r);
 	}
 	recent = &r->recent[page & (r->nr_recent - 1)];
 	recent->page = page + 1;
-	recent->first = (uint32_t)((*number - 1) * RECENCY_PAGE);
-	return r->cells + recent->first + line % RECENCY_PAGE;
+	recent->first = (uint32_t)((*number - 1) * r->page_cells);
+	return r->cells + recent->first;
 }
 
 void recency_close_up(struct recency *r)
@@ -100,4 +103,62 @@ void recency_close_up(struct recency *r)
 	}
 	r->head = 0;
 	r->now = to;
+}
+
+/* ---- much memory ------------------------------------------------------------- */
+
+/* The callers' bits of all cells, in pages with the same numbers; NULL: no memory. */
+static uint32_t *recency_bits(const struct recency *r)
+{
+	uint32_t *bits = calloc(r->pages_size, RECENCY_PAGE / 8);
+	uint64_t i;
+
+	for (i = 0; bits && i < r->nr_pages * RECENCY_PAGE; i++)
+		bits[i / 32] |= (r->cells[i] >> 31) << i % 32;
+	return bits;
+}
+
+/* Use the lines that are held in their order. */
+static void recency_use_all(struct recency *r, const uint64_t *pages)
+{
+	uint32_t at;
+
+	for (at = r->head; at < r->now; at++) {
+		uint32_t cell = r->queue[at];
+
+		if ((r->cells[cell] & ~RECENCY_MARK) == at + 1)
+			line_queue_use(&r->lines, pages[cell / RECENCY_PAGE] * RECENCY_PAGE +
+							  cell % RECENCY_PAGE);
+	}
+}
+
+void recency_adapt(struct recency *r)
+{
+	uint64_t *pages, page, number;
+	uint32_t *bits;
+	size_t pos = 0;
+
+	if (r->is_apart || r->nr_pages < RECENCY_FAR || r->size < LINE_QUEUE_MIN ||
+	    r->size > LINE_QUEUE_MAX)
+		return;
+	pages = malloc(r->nr_pages * sizeof(*pages));
+	bits = recency_bits(r);
+	if (!pages || !bits || line_queue_init(&r->lines, r->size) < 0) {
+		/* Slower, and right. */
+		line_queue_release(&r->lines);
+		free(bits);
+		free(pages);
+		return;
+	}
+	while (u64map_next(&r->pages, &pos, &page, &number))
+		pages[number - 1] = page;
+	recency_use_all(r, pages);
+	free(pages);
+	free(r->cells);
+	free(r->queue);
+	r->cells = bits;
+	r->queue = NULL;
+	r->page_cells = RECENCY_PAGE / 32;
+	r->is_apart = true;
+	memset(r->recent, 0, r->nr_recent * sizeof(*r->recent));
 }
