@@ -343,8 +343,9 @@ LRU_INLINE void lru_use_line(struct lru_first *f, uint64_t line, uint64_t is_wri
 	if ((front & ~SLOT_DIRTY) == want) {
 		if (LRU_NEVER(is_write & ~front))
 			*set = front | SLOT_DIRTY;
-		if (notes && f->last != want) {
-			*f->noted++ = want | is_write;
+		if (notes) { /* without a branch: a read is often followed by a write */
+			*f->noted = want | is_write;
+			f->noted += f->last != want;
 			f->last = want;
 		}
 		return;
