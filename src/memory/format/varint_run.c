@@ -68,10 +68,9 @@ VARINT_AVX512 uint32_t varint_run(struct unpack_stream *s, uint64_t *out, uint32
 						 0x2f2e2d2c2b2a2928, 0x2726252423222120,
 						 0x1f1e1d1c1b1a1918, 0x1716151413121110,
 						 0x0f0e0d0c0b0a0908, 0x0706050403020100);
-	uint8_t ends[1 + VARINT_RUN + 8];
+	uint8_t ends[1 + VARINT_RUN + 8] = { UINT8_MAX };
 	uint32_t nr = 0, nr_ends, did;
 
-	ends[0] = UINT8_MAX;
 	while (s->end - s->at >= (ptrdiff_t)VARINT_RUN && room - nr >= VARINT_RUN) {
 		__m512i bytes = _mm512_loadu_si512(s->at);
 		__mmask64 is_end = ~_mm512_movepi8_mask(bytes);
