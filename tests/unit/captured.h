@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * captured.h - what a function writes to standard output or standard error.
+ *
+ *	captured_begin(stderr);
+ *	function();
+ *	CHECK_STR(captured_end(), "the text\n");
+ */
+#ifndef CAPTURED_H
+#define CAPTURED_H
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static struct {
+	FILE *stream;
+	int before, fd;
+	char text[1 << 16];
+} captured;
+
+/* One stream at a time. */
+static inline void captured_begin(FILE *stream)
+{
+	CHECK(!captured.stream);
+	fflush(stream);
+	captured.stream = stream;
+	captured.before = dup(fileno(stream));
+	captured.fd = memfd_create("captured", MFD_CLOEXEC);
+	CHECK(captured.before >= 0 && captured.fd >= 0);
+	CHECK(dup2(captured.fd, fileno(stream)) >= 0);
+}
+
+/* The text, until the next call; the stream is as before. */
+static inline const char *captured_end(void)
+{
+	ssize_t size;
+
+	fflush(captured.stream);
+	CHECK(dup2(captured.before, fileno(captured.stream)) >= 0);
+	size = pread(captured.fd, captured.text, sizeof(captured.text) - 1, 0);
+	CHECK(size >= 0 && (size_t)size < sizeof(captured.text) - 1);
+	captured.text[size] = '\0';
+	close(captured.before);
+	close(captured.fd);
+	captured.stream = NULL;
+	return captured.text;
+}
+
+#endif
