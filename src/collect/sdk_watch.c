@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/monotonic.h"
@@ -26,22 +27,35 @@
 
 /* ---- the program's file ----------------------------------------------------- */
 
-/* Open @name as execvp(3) finds it. */
+/* -1: there is no such file, or it cannot be a program. */
+static int sdk_open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Open @name as execvp(3) finds it: an empty folder of PATH is the current one. */
 static int sdk_open_program(const char *name)
 {
 	const char *at = getenv("PATH"), *end;
 	char path[4096];
-	int fd = -1;
+	int fd;
 
-	if (strchr(name, '/') || !at)
-		return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	for (; fd < 0 && *at; at = *end ? end + 1 : end) {
+	if (strchr(name, '/'))
+		return sdk_open_file(name);
+	for (at = at ? at : "/bin:/usr/bin";; at = end + 1) {
 		end = strchrnul(at, ':');
-		snprintf(path, sizeof(path), "%.*s/%s", (int)(end - at), end > at ? at : ".", name);
-		if (access(path, X_OK) == 0)
-			fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - at), at, end > at ? "/" : "",
+			 name);
+		fd = access(path, X_OK) == 0 ? sdk_open_file(path) : -1;
+		if (fd >= 0 || !*end)
+			return fd;
 	}
-	return fd;
 }
 
 void sdk_watch_begin(struct sdk_watch *w, pid_t program, const char *name, uint64_t now_ns)
