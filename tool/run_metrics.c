@@ -248,6 +248,8 @@ bool run_metrics_fork(struct run_metrics *m)
 	}
 	err_errno(&err, "cannot fork");
 	message_error(m->command, &err);
+	close(m->go_fd);
+	m->go_fd = -1;
 	m->child = 0;
 	return false;
 }

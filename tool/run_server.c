@@ -339,6 +339,7 @@ bool serving_fork(struct serving *s)
 	err_errno(&err, "cannot fork");
 	message_error(s->command, &err);
 	close(s->go_fd);
+	s->go_fd = -1;
 	s->child = 0;
 	return false;
 }

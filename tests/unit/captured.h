@@ -9,6 +9,7 @@
 #ifndef CAPTURED_H
 #define CAPTURED_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,10 +22,28 @@ static struct {
 	char text[1 << 16];
 } captured;
 
+/* A check has failed meanwhile: show its message. */
+static inline void captured_show(void)
+{
+	ssize_t size;
+
+	if (!captured.stream)
+		return;
+	fflush(captured.stream);
+	size = pread(captured.fd, captured.text, sizeof(captured.text), 0);
+	if (size > 0)
+		(void)!write(captured.before, captured.text, (size_t)size);
+}
+
 /* One stream at a time. */
 static inline void captured_begin(FILE *stream)
 {
+	static bool is_registered;
+
 	CHECK(!captured.stream);
+	if (!is_registered)
+		atexit(captured_show);
+	is_registered = true;
 	fflush(stream);
 	captured.stream = stream;
 	captured.before = dup(fileno(stream));

@@ -89,6 +89,24 @@ int __wrap_poll(struct pollfd *fds, nfds_t nr, int ms)
 	return __real_poll(fds, nr, world->really_waits ? 10 : 0);
 }
 
+static bool has_no_pipe, has_no_process;
+
+int __real_pipe2(int fds[2], int flags);
+int __wrap_pipe2(int fds[2], int flags);
+int __wrap_pipe2(int fds[2], int flags)
+{
+	errno = EMFILE;
+	return has_no_pipe ? -1 : __real_pipe2(fds, flags);
+}
+
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+pid_t __wrap_fork(void)
+{
+	errno = EAGAIN;
+	return has_no_process ? -1 : __real_fork();
+}
+
 /* ---- trace and server -------------------------------------------------------------------- */
 
 int listener_open(struct listener *l, const char *address, uint16_t port, struct err *err)
@@ -557,6 +575,29 @@ static void without_a_trace_the_child_ends(void)
 	CHECK_EQ(count_open(), before);
 }
 
+static void a_child_that_cannot_be_started_leaves_nothing(void)
+{
+	unsigned before = count_open();
+
+	world_new(true, 0);
+	has_no_pipe = true;
+	captured_begin(stderr);
+	CHECK(!serving_fork(&s));
+	CHECK_STR(captured_end(), "corotracer serve: cannot make a pipe: Too many open files\n");
+	has_no_pipe = false;
+	has_no_process = true;
+	captured_begin(stderr);
+	CHECK(!serving_fork(&s));
+	CHECK_STR(captured_end(),
+		  "corotracer serve: cannot fork: Resource temporarily unavailable\n");
+	has_no_process = false;
+	CHECK_EQ(s.child, 0);
+	CHECK_EQ(s.go_fd, -1); /* it is not closed again */
+	CHECK_EQ(count_open(), before);
+	serving_end(&s, true);
+	check_no_child();
+}
+
 /* A collector that waits for Ctrl-C while its child serves. */
 static void stay(int sig)
 {
@@ -626,7 +667,7 @@ static void a_child_without_its_collector_reads_the_rest(void)
 
 int main(void)
 {
-	alarm(60);
+	alarm(20);
 	own_pid = getpid();
 	world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
@@ -640,6 +681,7 @@ int main(void)
 	RUN(only_a_file_of_lines_can_be_followed);
 	RUN(a_child_serves_until_the_run_is_over);
 	RUN(without_a_trace_the_child_ends);
+	RUN(a_child_that_cannot_be_started_leaves_nothing);
 	RUN(a_page_stays_until_a_signal);
 	RUN(a_child_without_its_collector_reads_the_rest);
 	return 0;
