@@ -27,7 +27,7 @@ static struct {
 	bool has_ended;     /* the process */
 	bool is_untimed;    /* the last wait had no end */
 	pid_t looked_at;
-	int nr_looks, nr_taken;
+	int nr_looks, nr_taken, nr_joined;
 	bool can_be_interrupted, is_for_nothing;
 } world;
 
@@ -39,6 +39,22 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *t)
 	(void)id;
 	*t = (struct timespec){ (time_t)(world.now / NS_PER_SEC), (long)(world.now % NS_PER_SEC) };
 	return 0;
+}
+
+int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
+{
+	CHECK_EQ(pthread_mutex_trylock(lock), EBUSY); /* it was taken */
+	return __real_pthread_mutex_unlock(lock);
+}
+
+int __real_pthread_join(pthread_t thread, void **result);
+int __wrap_pthread_join(pthread_t thread, void **result);
+int __wrap_pthread_join(pthread_t thread, void **result)
+{
+	world.nr_joined++;
+	return __real_pthread_join(thread, result);
 }
 
 static void wait_for_test(pthread_mutex_t *lock)
@@ -153,6 +169,7 @@ static void end(void)
 	run_awaits_end();
 	CHECK(!world.can_be_interrupted && !world.is_for_nothing);
 	run_awaits_end(); /* nothing to do */
+	CHECK_EQ(world.nr_joined, 1);
 }
 
 /* "function file:line" of a coroutine that waits since @since; "" if nothing was found. */
@@ -348,7 +365,7 @@ static void run_alone(void (*test)(void))
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		alarm(60);
+		alarm(20);
 		test();
 		exit(0);
 	}

@@ -108,6 +108,14 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
 	return result;
 }
 
+int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
+{
+	CHECK_EQ(pthread_mutex_trylock(lock), EBUSY); /* it was taken */
+	return __real_pthread_mutex_unlock(lock);
+}
+
 /* Of the end: it wakes the thread. */
 int __wrap_pthread_cond_signal(pthread_cond_t *cond);
 int __wrap_pthread_cond_signal(pthread_cond_t *cond)
@@ -327,7 +335,7 @@ static void touch(const char *path)
 
 int main(void)
 {
-	alarm(60);
+	alarm(20);
 	snprintf(scratch, sizeof(scratch), "/tmp/corotracer-test-XXXXXX");
 	CHECK(mkdtemp(scratch) != NULL);
 	snprintf(trace, sizeof(trace), "%s/trace.jsonl", scratch);

@@ -235,7 +235,7 @@ static void coroutines_of_the_process_that_have_not_ended_are_listed(void)
 
 	world_new();
 	add_range(0x1000, 0x2000, 0, true, region);
-	snprintf(coroutine(0, 10, TRACE_STATE_SUSPENDED)->name, sizeof(coroutines[0].name), "ten");
+	snprintf(coroutine(0, 10, TRACE_STATE_SUSPENDED)->name, sizeof(coroutines[0].name), "t");
 	co = &coroutines[0].co;
 	co->parent = 3;
 	co->reason = TRACE_REASON_IO_READ;
@@ -265,7 +265,7 @@ static void coroutines_of_the_process_that_have_not_ended_are_listed(void)
 	c = &t.list.at[0];
 	CHECK_EQ(c->id, 10);
 	CHECK_EQ(c->parent, 3);
-	CHECK_STR(c->name, "ten");
+	CHECK_STR(c->name, "t");
 	CHECK_STR(c->state, "suspended");
 	CHECK_STR(c->reason, "io-read");
 	CHECK(c->has_resource);
