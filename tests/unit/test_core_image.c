@@ -474,6 +474,20 @@ static void more_program_headers_than_16_bits_are_counted_in_a_section(void)
 	image_close(&image);
 }
 
+static unsigned nr_visits;
+
+static int visit_once(void *arg, const struct image_range *range, uint64_t addr, const void *data,
+		      size_t size)
+{
+	(void)arg;
+	(void)range;
+	(void)addr;
+	(void)data;
+	(void)size;
+	nr_visits++;
+	return 7; /* it has seen enough */
+}
+
 /* A segment of more than two megabytes is visited in pieces, each at its address. */
 static void a_large_segment_comes_in_pieces(void)
 {
@@ -495,6 +509,9 @@ static void a_large_segment_comes_in_pieces(void)
 	CHECK(seen.marks[3] == 1 && seen.marks[4] == 1);
 	CHECK_EQ(seen.bytes, sizeof(big.more) + PAGE);
 	CHECK_EQ(seen.last, 0x20000 + sizeof(big.more));
+	nr_visits = 0;
+	CHECK_EQ(image_visit(&image, visit_once, NULL), 7);
+	CHECK_EQ(nr_visits, 1);
 	image_close(&image);
 }
 

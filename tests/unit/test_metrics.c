@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "held_locks.h"
 
 #define ITEMS_MAX 5000
 #define US        UINT64_C(1000)

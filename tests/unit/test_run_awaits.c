@@ -17,6 +17,7 @@
 
 #include "base/monotonic.h"
 #include "check.h"
+#include "held_locks.h"
 #include "process_look.h"
 
 #define START (500 * NS_PER_SEC)
@@ -39,14 +40,6 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *t)
 	(void)id;
 	*t = (struct timespec){ (time_t)(world.now / NS_PER_SEC), (long)(world.now % NS_PER_SEC) };
 	return 0;
-}
-
-int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
-{
-	CHECK_EQ(pthread_mutex_trylock(lock), EBUSY); /* it was taken */
-	return __real_pthread_mutex_unlock(lock);
 }
 
 int __real_pthread_join(pthread_t thread, void **result);

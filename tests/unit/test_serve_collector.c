@@ -14,6 +14,7 @@
 
 #include "base/monotonic.h"
 #include "check.h"
+#include "held_locks.h"
 #include "collect/collector_client.h"
 
 /* ---- collectors --------------------------------------------------------------------- */
@@ -106,14 +107,6 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
 	result = pause_result;
 	CHECK_EQ(pthread_mutex_lock(lock), 0);
 	return result;
-}
-
-int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
-{
-	CHECK_EQ(pthread_mutex_trylock(lock), EBUSY); /* it was taken */
-	return __real_pthread_mutex_unlock(lock);
 }
 
 /* Of the end: it wakes the thread. */

@@ -15,6 +15,7 @@
 
 #include "base/monotonic.h"
 #include "check.h"
+#include "held_locks.h"
 #include "serve/metrics.h"
 #include "serve/metrics_server.h"
 #include "serve/server.h"
@@ -392,6 +393,22 @@ static void check_common_headers(void)
 	CHECK(strstr(reply, "frame-ancestors 'none'") != NULL);
 }
 
+/* The header has the policy that the page itself has. */
+static void check_policy_of_page(void)
+{
+	static const char mark[] = "http-equiv=\"Content-Security-Policy\" content=\"";
+	const char *at = strstr(reply, mark), *end;
+	char policy[512];
+
+	if (!at)
+		return; /* built without the page */
+	at += strlen(mark);
+	end = strchr(at, '"');
+	CHECK(end && end - at < 400);
+	snprintf(policy, sizeof(policy), "%.*s; frame-ancestors 'none'\r\n", (int)(end - at), at);
+	CHECK(has_header("Content-Security-Policy", policy));
+}
+
 static void check_access(struct server *s)
 {
 	size_t size;
@@ -416,6 +433,7 @@ static void check_access(struct server *s)
 	check_common_headers();
 	CHECK(has_header("Content-Type", "text/html; charset=utf-8\r\n"));
 	CHECK(strcasestr(body(&size), "<!DOCTYPE html>") != NULL);
+	check_policy_of_page();
 	CHECK_EQ(ask_with("HEAD", secret_path("/"), own_host(), ""), 200);
 	body(&size);
 	CHECK_EQ(size, 0);
@@ -568,6 +586,7 @@ static void a_growing_trace_is_streamed(void)
 	client_read(fd, "\n\n\r\n"); /* the first two texts are separate chunks */
 	server_beat(s);
 	client_read(fd, ": still there\n\n");
+	CHECK(!strstr(reply, "\r\n1\r\n") && strncmp(reply, "1\r\n", 3) != 0); /* texts only */
 	put(TRACE_SUSPEND, 1);
 	trace_flush(writer);
 	step_until_tick(&f, s);

@@ -15,6 +15,7 @@
 #include "ship/ship_labels.h"
 #include "ship/ship_sample.h"
 #include "ship/ship_spool.h"
+#include "ship/spool_space.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 
@@ -472,6 +473,71 @@ static void a_sample_has_its_share_of_coroutines(void)
 	CHECK(ship_sample_has(7, 1) && ship_sample_has(7, 0));
 }
 
+/* Bytes that the file has on the disk. */
+static uint64_t bytes_of_disk(const char *name)
+{
+	struct stat st;
+
+	CHECK_EQ(stat(name, &st), 0);
+	return (uint64_t)st.st_blocks * 512;
+}
+
+static void space_is_given_back_in_whole_pages(void)
+{
+	static char page[4096];
+	struct spool_space space;
+	uint64_t full;
+	FILE *f = fopen(path, "w");
+	int i;
+
+	CHECK(f != NULL);
+	memset(page, 'x', sizeof(page));
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(fwrite(page, sizeof(page), 1, f), 1);
+	CHECK_EQ(fclose(f), 0);
+	full = bytes_of_disk(path);
+	spool_space_open(&space, path, 4097); /* the first block ends in the second page */
+	CHECK_EQ(space.begin, 8192);
+	CHECK(space.is_open);
+	CHECK_EQ(space.refused.code, 0);
+	spool_space_free(&space, 8192 + 16 * 4096 - 1);
+	CHECK_EQ(bytes_of_disk(path), full); /* not worth it */
+	spool_space_free(&space, 8192 + 16 * 4096 + 4095);
+	if (space.refused.code) /* a file system without holes */
+		CHECK_EQ(space.refused.code, -EOPNOTSUPP);
+	else
+		CHECK_EQ(bytes_of_disk(path), full - 16 * 4096);
+	CHECK_EQ(space.freed, 8192 + 16 * 4096);
+	/* A part; the beginning stays. */
+	spool_space_punch(&space, 0, 4096 * 3);
+	spool_space_punch(&space, 50 * 4096 - 1, 51 * 4096 + 4095);
+	if (!space.refused.code)
+		CHECK_EQ(bytes_of_disk(path), full - 17 * 4096);
+	spool_space_close(&space);
+	CHECK(!space.is_open);
+	spool_space_punch(&space, 60 * 4096, 70 * 4096);
+	CHECK(bytes_of_disk(path) >= full - 17 * 4096);
+	CHECK_EQ(unlink(path), 0);
+}
+
+static void space_that_cannot_be_given_back_has_a_reason(void)
+{
+	struct spool_space space;
+
+	spool_space_open(&space, "/nonexistent/trace", 0);
+	CHECK(!space.is_open);
+	CHECK_EQ(space.refused.code, -ENOENT);
+	CHECK_STR(space.refused.text, "cannot open '/nonexistent/trace' to give back space: No such "
+				      "file or directory");
+	spool_space_close(&space);
+	spool_space_open(&space, "/dev/null", 0);
+	CHECK(space.is_open);
+	spool_space_free(&space, 1 << 20);
+	CHECK(space.refused.code < 0);
+	CHECK_EQ(strncmp(space.refused.text, "cannot give back space of the spool: ", 37), 0);
+	spool_space_close(&space);
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/test_ship.XXXXXX";
@@ -491,6 +557,8 @@ int main(void)
 	RUN(a_full_spool_keeps_facts_and_what_was_sent);
 	RUN(blocks_may_arrive_in_any_order_and_count_once);
 	RUN(a_long_outage_takes_no_more_memory);
+	RUN(space_is_given_back_in_whole_pages);
+	RUN(space_that_cannot_be_given_back_has_a_reason);
 	RUN(a_sample_has_its_share_of_coroutines);
 	rmdir(dir);
 	return 0;
