@@ -125,8 +125,8 @@ static void lanes_have_their_sizes(void)
 	end = (end + sizeof(struct ctp_life) * LIVES_MAX + 65535) / 65536 * 65536;
 	CHECK_EQ(ext->chunks.offset, end);
 	CHECK_EQ(ext->map_size, end + (4 << 20));
-	CHECK_EQ(ctp_header_ext(r.header)->features & (CTP_EXT_LANES | CTP_EXT_HANDOVER |
-						       CTP_EXT_CONTEXT),
+	CHECK_EQ(ctp_header_ext(r.header)->features &
+			 (CTP_EXT_LANES | CTP_EXT_HANDOVER | CTP_EXT_CONTEXT),
 		 CTP_EXT_LANES | CTP_EXT_HANDOVER | CTP_EXT_CONTEXT);
 	/* Memory for the start. */
 	CHECK_EQ(ext->lives.committed, 5000);
@@ -292,9 +292,15 @@ static struct ctp_ext_lanes *image_new(void)
 	memset(image, 0, 65536);
 	ext->magic = CTP_LANES_MAGIC;
 	ext->version = CTP_LANES_VERSION;
-	ext->lanes = (struct ctp_pool){ .offset = 65536, .unit = sizeof(struct ctp_lane), .limit = 2 };
-	ext->sites = (struct ctp_pool){ .offset = 131072, .unit = sizeof(struct ctp_site), .limit = 1 };
-	ext->lives = (struct ctp_pool){ .offset = 196608, .unit = sizeof(struct ctp_life), .limit = 3 };
+	ext->lanes = (struct ctp_pool){ .offset = 65536,
+					.unit = sizeof(struct ctp_lane),
+					.limit = 2 };
+	ext->sites = (struct ctp_pool){ .offset = 131072,
+					.unit = sizeof(struct ctp_site),
+					.limit = 1 };
+	ext->lives = (struct ctp_pool){ .offset = 196608,
+					.unit = sizeof(struct ctp_life),
+					.limit = 3 };
 	ext->chunks = (struct ctp_pool){
 		.offset = sizeof(image) - 2 * sizeof(struct ctp_chunk),
 		.unit = sizeof(struct ctp_chunk),

@@ -527,8 +527,9 @@ static void space_that_cannot_be_given_back_has_a_reason(void)
 	spool_space_open(&space, "/nonexistent/trace", 0);
 	CHECK(!space.is_open);
 	CHECK_EQ(space.refused.code, -ENOENT);
-	CHECK_STR(space.refused.text, "cannot open '/nonexistent/trace' to give back space: No such "
-				      "file or directory");
+	CHECK_STR(space.refused.text,
+		  "cannot open '/nonexistent/trace' to give back space: No such "
+		  "file or directory");
 	spool_space_close(&space);
 	spool_space_open(&space, "/dev/null", 0);
 	CHECK(space.is_open);

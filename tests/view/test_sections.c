@@ -668,6 +668,41 @@ static void what_has_no_notes_is_an_error(void)
 	CHECK_EQ(n.nr, 0);
 }
 
+/* A file with one note, and about @size spaces after it. */
+static int read_large_notes(size_t size, struct note_list *n, struct err *err)
+{
+	static const char text[] = NOTES("\"5\"", "{\"from\":1,\"to\":null,\"id\":\"\","
+						  "\"text\":\"x\",\"made\":\"\"}");
+	char path[] = "/tmp/test-notes-XXXXXX";
+	static char spaces[1 << 16];
+	FILE *f = fdopen(mkstemp(path), "w");
+	size_t i;
+	int rc;
+
+	CHECK(f && fputs(text, f) >= 0);
+	memset(spaces, ' ', sizeof(spaces));
+	for (i = 0; i < size; i += sizeof(spaces))
+		CHECK_EQ(fwrite(spaces, sizeof(spaces), 1, f), 1);
+	CHECK_EQ(fclose(f), 0);
+	rc = note_list_read(n, path, err);
+	unlink(path);
+	return rc;
+}
+
+static void notes_of_many_pieces_are_read_up_to_a_size(void)
+{
+	struct note_list n = { 0 };
+	struct err err = { 0 };
+
+	CHECK_EQ(read_large_notes(200000, &n, &err), 0);
+	CHECK_EQ(n.nr, 1);
+	note_list_release(&n);
+	n = (struct note_list){ 0 };
+	CHECK_EQ(read_large_notes(NOTES_SIZE_MAX, &n, &err), -EFBIG);
+	CHECK(strstr(err.text, " is too large for notes") != NULL);
+	note_list_release(&n);
+}
+
 static void notes_are_read_from_pages_and_files(void)
 {
 	static const char text[] = NOTES("\"5\"", "{\"from\":1,\"to\":null,\"id\":\"\","
@@ -852,6 +887,7 @@ int main(void)
 	RUN(notes_move_to_the_origin_of_the_page);
 	RUN(what_has_no_notes_is_an_error);
 	RUN(notes_are_read_from_pages_and_files);
+	RUN(notes_of_many_pieces_are_read_up_to_a_size);
 	RUN(slices_that_do_not_fit_are_left_out_by_rules);
 	RUN(each_level_keeps_less_than_the_one_before);
 	RUN(coroutines_of_parts_are_labelled);
