@@ -264,6 +264,8 @@ static void signals_of_the_terminal_are_restored(void)
 int main(void)
 {
 	alarm(60);
+	signal(SIGINT, SIG_DFL); /* a shell ignores them for jobs in the background */
+	signal(SIGQUIT, SIG_DFL);
 	own_pid = getpid();
 	world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);

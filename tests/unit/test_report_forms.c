@@ -507,11 +507,74 @@ static void a_full_disk_fails_every_form(void)
 	analysis_free(b.a);
 }
 
+/* The names of a group with @nr coroutines, of which the last @nr_others are less sure. */
+static const char *names_of(uint32_t nr, uint32_t nr_others, uint64_t omitted, unsigned max,
+			    const char *name)
+{
+	static char text[256];
+	const struct finding sure = { .confidence = CONFIDENCE_PROVEN };
+	const struct finding other = { .confidence = CONFIDENCE_SUSPECT };
+	struct group g = { .confidence = CONFIDENCE_PROVEN };
+	struct analysis *a = calloc(1, sizeof(*a));
+	struct report r = { .analysis = a };
+	uint32_t i;
+
+	CHECK(a != NULL);
+	for (i = 0; i < nr; i++) {
+		struct coro co = { .probe_id = i + 1 };
+
+		if (name && !i)
+			co.name = (uint32_t)strtab_intern(&a->model.names, name) + 1;
+		affected_add(&a->findings.affected, &g.affected, &co,
+			     i < nr - nr_others ? &sure : &other);
+	}
+	g.affected.omitted = omitted;
+	CHECK(report_names(&r, &g, max, text, sizeof(text)));
+	affected_release(&a->findings.affected);
+	strtab_release(&a->model.names);
+	free(a);
+	return text;
+}
+
+static void names_that_are_not_shown_are_counted(void)
+{
+	CHECK_STR(names_of(1, 0, 0, 3, NULL), "1");
+	CHECK_STR(names_of(3, 0, 0, 3, NULL), "1, 2, 3");
+	CHECK_STR(names_of(4, 0, 0, 3, NULL), "1, 2, 3 and 1 more");
+	CHECK_STR(names_of(4, 0, 10, 3, NULL), "1, 2, 3 and 11 more");
+	CHECK_STR(names_of(3, 0, 1, 3, NULL), "1, 2, 3 and 1 more");
+	CHECK_STR(names_of(3, 1, 0, 3, NULL), "1, 2; less sure: 3");
+	CHECK_STR(names_of(9, 4, 0, 3, NULL), "1, 2, 3 and 2 more; less sure: 6, 7, 8 and 1 more");
+	CHECK_STR(names_of(9, 4, 5, 3, NULL), "1, 2, 3 and 2 more; less sure: 6, 7, 8 and 6 more");
+}
+
+static void long_names_end_with_a_whole_character(void)
+{
+	char name[128], wanted[160];
+
+	memset(name, 'x', sizeof(name));
+	name[60] = '\0';
+	snprintf(wanted, sizeof(wanted), "1 '%s'", name);
+	CHECK_STR(names_of(1, 0, 0, 3, name), wanted);
+	name[60] = 'x';
+	name[61] = '\0';
+	snprintf(wanted, sizeof(wanted), "1 '%.60s...'", name);
+	CHECK_STR(names_of(1, 0, 0, 3, name), wanted);
+	memcpy(name + 58, "\xe2\x82\xac", 4); /* three bytes, the last one is too many */
+	snprintf(wanted, sizeof(wanted), "1 '%.58s...'", name);
+	CHECK_STR(names_of(1, 0, 0, 3, name), wanted);
+	memcpy(name + 57, "\xe2\x82\xac", 4);
+	snprintf(wanted, sizeof(wanted), "1 '%s'", name);
+	CHECK_STR(names_of(1, 0, 0, 3, name), wanted);
+}
+
 int main(void)
 {
 	RUN(all_findings_are_in_every_form);
 	RUN(forms_for_people_show_all_of_it);
 	RUN(the_example_tells_its_parent_and_its_steps);
+	RUN(names_that_are_not_shown_are_counted);
+	RUN(long_names_end_with_a_whole_character);
 	RUN(names_cannot_break_junit);
 	RUN(names_are_a_sentence_in_markdown);
 	RUN(a_deadline_is_a_time_before_or_after_the_end);
