@@ -21,6 +21,7 @@
 #include "captured.h"
 #include "cmd.h"
 #include "count_open.h"
+#include "json_file.h"
 #include "page/page.h"
 
 #define URL "http://127.0.0.1:8080/secret/"
@@ -362,6 +363,24 @@ static void a_finished_trace_is_served_until_a_signal(void)
 					  "\"t.jsonl\",\"live\":false}\n");
 }
 
+/* Readers of the file of --json=FILE need the URL before the end. */
+static void the_file_of_the_url_is_complete_at_once(void)
+{
+	char path[64], text[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/corotracer-test-%d.json", (int)getpid());
+	world_new(false, 1);
+	s.json = true;
+	json_file_set(path);
+	serve(EXIT_OK, stdout);
+	f = fopen(path, "r");
+	CHECK(f && fgets(text, sizeof(text), f) && fclose(f) == 0);
+	CHECK(strstr(text, "\"url\":\"" URL "\"") != NULL);
+	CHECK_EQ(unlink(path), 0);
+	json_file_set(NULL);
+}
+
 static void what_a_trace_lacks_is_told(void)
 {
 	world_new(false, 1);
@@ -673,6 +692,7 @@ int main(void)
 		     0);
 	CHECK(world != MAP_FAILED);
 	RUN(a_finished_trace_is_served_until_a_signal);
+	RUN(the_file_of_the_url_is_complete_at_once);
 	RUN(what_a_trace_lacks_is_told);
 	RUN(a_growing_trace_is_followed);
 	RUN(a_browser_is_opened_if_asked);
