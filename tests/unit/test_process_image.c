@@ -176,6 +176,18 @@ static uint64_t resident_pages(pid_t pid)
 	return resident;
 }
 
+static uint64_t visited_size(const struct process_image *image)
+{
+	uint64_t size = 0;
+	size_t i;
+
+	for (i = 0; i < image->nr_ranges; i++) {
+		if (image_range_visited(&image->ranges[i]))
+			size += image->ranges[i].end - image->ranges[i].start;
+	}
+	return size;
+}
+
 static void all_resident_memory_is_visited_and_no_page_is_added(void)
 {
 	struct process_image image;
@@ -195,6 +207,8 @@ static void all_resident_memory_is_visited_and_no_page_is_added(void)
 	CHECK_EQ(seen.marks[102], 1); /* anonymous, read-only */
 	CHECK_EQ(seen.bytes, image.bytes_read);
 	CHECK_EQ(image.bytes_failed, 0);
+	/* Every byte of the memory that is visited was read, or has a reason. */
+	CHECK_EQ(image.bytes_read + image.bytes_absent + image.bytes_swapped, visited_size(&image));
 	if (image.has_pagemap) {
 		CHECK(image.bytes_absent >= EXTENT);
 		CHECK(image.bytes_read < EXTENT);
