@@ -8,6 +8,8 @@
 #include "check.h"
 #include "view/records.h"
 #include "view/slice_store.h"
+#include "view/view.h"
+#include "view/view_data.h"
 
 #define MAX 50u
 
@@ -247,8 +249,62 @@ static void no_place_for_the_file_is_said(void)
 	unsetenv("TMPDIR");
 }
 
+static void put_step(struct view *v, unsigned kind, uint64_t ts, uint64_t peer)
+{
+	struct trace_item item;
+
+	trace_item_init(&item, TRACE_ITEM_EVENT);
+	trace_event_init(&item.event);
+	item.event.kind = (uint8_t)kind;
+	item.event.is_active = kind == TRACE_RESUME;
+	item.event.probe_id = 1;
+	item.event.ts = ts;
+	item.event.tid = kind == TRACE_WAKE ? 8 : 7;
+	item.event.pid = 50;
+	item.event.seq = kind <= TRACE_RESUME ? 2 : 0;
+	item.event.peer = peer;
+	item.event.station = TRACE_NO_STATION;
+	CHECK_EQ(view_add(v, &item, &(struct err){ 0 }), 0);
+}
+
+/* A wake belongs to the next slice, and not to those after it. */
+static void a_wake_belongs_to_one_slice(void)
+{
+	static const struct trace_stats stats = { .format = TRACE_FORMAT_CT };
+	const struct view_options options = { .trace = "steps.ct" };
+	struct view *v = view_new(&options);
+	const struct slice *slices;
+	struct err err = { 0 };
+
+	CHECK(v != NULL);
+	v->analysis->model.is_ours = true; /* in the order of time */
+	put_step(v, TRACE_BIRTH, 100, 0);
+	put_step(v, TRACE_RESUME, 110, 0);
+	put_step(v, TRACE_SUSPEND, 120, 0);
+	put_step(v, TRACE_WAKE, 130, 0);
+	put_step(v, TRACE_RESUME, 140, 0);
+	put_step(v, TRACE_SUSPEND, 150, 0);
+	put_step(v, TRACE_RESUME, 160, 0); /* by itself */
+	put_step(v, TRACE_SUSPEND, 170, 0);
+	CHECK_EQ(view_finish(v, &stats, &err), 0);
+	CHECK_EQ(v->spool.nr_blocks, 1);
+	slices = spool_read(&v->spool, 0, &err);
+	CHECK(slices != NULL);
+	CHECK_EQ(slices[0].start, 110);
+	CHECK_EQ(slices[0].wake, 0);
+	CHECK_EQ(slices[1].start, 140);
+	CHECK_EQ(slices[1].wake, 130);
+	CHECK(slices[1].wake_thread != 0);
+	CHECK_EQ(slices[1].waker, 0);
+	CHECK_EQ(slices[2].start, 160);
+	CHECK_EQ(slices[2].wake, 0);
+	CHECK_EQ(slices[2].wake_thread, 0);
+	view_free(v);
+}
+
 int main(void)
 {
+	RUN(a_wake_belongs_to_one_slice);
 	RUN(the_remarkable_stay);
 	RUN(those_shown_are_the_most_remarkable);
 	RUN(who_lives_is_never_dropped);

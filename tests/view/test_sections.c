@@ -15,7 +15,6 @@
 #include "page/section_read.h"
 #include "view/html.h"
 #include "view/slice_budget.h"
-#include "view/view_data.h"
 
 /* ---- a view ------------------------------------------------------------------------- */
 
@@ -873,61 +872,8 @@ static void coroutines_of_parts_are_labelled(void)
 	view_free(v);
 }
 
-static void put_step(struct view *v, unsigned kind, uint64_t ts, uint64_t peer)
-{
-	struct trace_item item;
-
-	trace_item_init(&item, TRACE_ITEM_EVENT);
-	trace_event_init(&item.event);
-	item.event.kind = (uint8_t)kind;
-	item.event.is_active = kind == TRACE_RESUME;
-	item.event.probe_id = 1;
-	item.event.ts = ts;
-	item.event.tid = kind == TRACE_WAKE ? 8 : 7;
-	item.event.pid = 50;
-	item.event.seq = kind <= TRACE_RESUME ? 2 : 0;
-	item.event.peer = peer;
-	item.event.station = TRACE_NO_STATION;
-	view_take(v, &item);
-}
-
-/* A wake belongs to the next slice, and not to those after it. */
-static void a_wake_belongs_to_one_slice(void)
-{
-	const struct view_options options = { .trace = "steps.ct" };
-	struct view *v = view_new(&options);
-	const struct slice *slices;
-	struct err err = { 0 };
-
-	CHECK(v != NULL);
-	busy_put_start(view_take, v); /* a trace of this tool: in the order of time */
-	put_step(v, TRACE_BIRTH, 100, 0);
-	put_step(v, TRACE_RESUME, 110, 0);
-	put_step(v, TRACE_SUSPEND, 120, 0);
-	put_step(v, TRACE_WAKE, 130, 0);
-	put_step(v, TRACE_RESUME, 140, 0);
-	put_step(v, TRACE_SUSPEND, 150, 0);
-	put_step(v, TRACE_RESUME, 160, 0); /* by itself */
-	put_step(v, TRACE_SUSPEND, 170, 0);
-	CHECK_EQ(view_finish(v, &stats, &err), 0);
-	CHECK_EQ(v->spool.nr_blocks, 1);
-	slices = spool_read(&v->spool, 0, &err);
-	CHECK(slices != NULL);
-	CHECK_EQ(slices[0].start, 110);
-	CHECK_EQ(slices[0].wake, 0);
-	CHECK_EQ(slices[1].start, 140);
-	CHECK_EQ(slices[1].wake, 130);
-	CHECK(slices[1].wake_thread != 0);
-	CHECK_EQ(slices[1].waker, 0);
-	CHECK_EQ(slices[2].start, 160);
-	CHECK_EQ(slices[2].wake, 0);
-	CHECK_EQ(slices[2].wake_thread, 0);
-	view_free(v);
-}
-
 int main(void)
 {
-	RUN(a_wake_belongs_to_one_slice);
 	RUN(sections_have_all_values);
 	RUN(unknown_sections_are_errors);
 	RUN(a_page_holds_the_sections);
