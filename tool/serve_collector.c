@@ -135,6 +135,7 @@ static void *watch_run(void *arg)
 void collector_watch_start(struct collector_watch *w, const char *trace)
 {
 	pthread_condattr_t monotonic;
+	int rc;
 
 	memset(w, 0, sizeof(*w));
 	w->trace = trace;
@@ -143,8 +144,10 @@ void collector_watch_start(struct collector_watch *w, const char *trace)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->stop_soon, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	w->failed = -pthread_create(&w->thread, NULL, watch_run, w);
-	w->runs = !w->failed;
+	rc = pthread_create(&w->thread, NULL, watch_run, w);
+	w->runs = !rc;
+	if (rc)
+		watch_note(w, -rc); /* a thread that runs may have noted a failure already */
 }
 
 int collector_watch_failed(struct collector_watch *w)

@@ -126,7 +126,11 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
 			  void *arg)
 {
-	return world.create ? world.create : __real_pthread_create(thread, attr, run, arg);
+	int rc = world.create ? world.create : __real_pthread_create(thread, attr, run, arg);
+
+	if (!rc)
+		sem_wait(&is_pausing); /* the thread is faster than its creator */
+	return rc;
 }
 
 static struct collector_watch watch;
@@ -136,8 +140,6 @@ static void begin(const char *path)
 	sem_init(&is_pausing, 0, 0);
 	sem_init(&may_go_on, 0, 0);
 	collector_watch_start(&watch, path);
-	if (!world.create)
-		sem_wait(&is_pausing);
 }
 
 /* The pause is over. */

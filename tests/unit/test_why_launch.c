@@ -236,6 +236,7 @@ static void the_end_of_a_program_is_waited_for(void)
 int main(void)
 {
 	alarm(100);
+	unsetenv("LD_PRELOAD"); /* a leak checker of the test is not for its programs */
 	RUN(the_status_of_a_program_that_ends_is_given);
 	RUN(a_program_that_cannot_be_started_is_an_error);
 	RUN(its_output_goes_to_standard_error_if_asked);
