@@ -264,13 +264,13 @@ static void signals_of_the_terminal_are_restored(void)
 int main(void)
 {
 	alarm(60);
-	signal(SIGINT, SIG_DFL); /* a shell ignores them for jobs in the background */
-	signal(SIGQUIT, SIG_DFL);
 	own_pid = getpid();
 	world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	CHECK(world != MAP_FAILED);
 	RUN(what_a_crashed_process_wrote_is_not_shown);
+	signal(SIGINT, SIG_DFL); /* a shell ignores them for jobs in the background */
+	signal(SIGQUIT, SIG_DFL);
 	RUN(a_command_that_reads_no_files_runs_here);
 	RUN(its_status_and_output_are_passed_on);
 	RUN(a_shortage_of_memory_is_a_failure);
