@@ -20,6 +20,7 @@
 
 #include "base/monotonic.h"
 #include "check.h"
+#include "count_open.h"
 #include "process/elf_headers.h"
 #include "process/image_backend.h"
 #include "process/image_hidden.h"
@@ -476,6 +477,19 @@ static struct image_thread *threads_keep(const struct process_image *image)
 	return memcpy(copy, image->threads, size);
 }
 
+static void one_thread_is_read_alone(void)
+{
+	unsigned before = count_open();
+	struct image_thread thread;
+
+	memset(&thread, 0x55, sizeof(thread));
+	CHECK(image_read_task(getpid(), getpid(), &thread));
+	CHECK_EQ(thread.tid, getpid());
+	CHECK(!image_read_task(getpid(), getppid(), &thread)); /* not a thread of it */
+	CHECK(!image_read_task(INT32_MAX, INT32_MAX, &thread));
+	CHECK_EQ(count_open(), before);
+}
+
 static void threads_are_idle_until_one_runs(void)
 {
 	struct image_thread *earlier;
@@ -713,6 +727,7 @@ int main(int argc, char **argv)
 	RUN(memory_is_read_in_a_sandbox_too);
 	RUN(modules_have_the_bias_of_the_loader);
 	RUN(threads_have_names_and_system_calls);
+	RUN(one_thread_is_read_alone);
 	RUN(threads_are_idle_until_one_runs);
 	RUN(a_process_without_memory_is_an_error);
 	RUN(a_process_that_changes_all_the_time_is_survived);
