@@ -306,6 +306,8 @@ int main(void)
 	sigaction(SIGXFSZ, NULL, &signals.inherited[1]);
 	sigaction(SIGCHLD, NULL, &signals.inherited[2]);
 	sigprocmask(SIG_SETMASK, NULL, &signals.inherited_mask);
+	signal(SIGINT, SIG_DFL); /* a shell ignores them for jobs in the background */
+	signal(SIGQUIT, SIG_DFL);
 	RUN(the_exit_status_is_that_of_the_program);
 	RUN(a_signal_adds_128);
 	RUN(a_program_that_runs_has_no_status);
