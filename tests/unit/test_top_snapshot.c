@@ -183,7 +183,7 @@ static void processor_time_is_what_the_collector_measured(void)
 {
 	region_new();
 	status = "{\"cpu\": true}";
-	cpu = "{\"cpu\": [[99, 1, 1, 1, 1], [20, 3, 1000, 100, 200], [30, 2, 50, 40, 30],"
+	cpu = "{\"cpu\": [[20, 3, 1000, 100, 200], [99, 1, 1, 1, 1], [30, 2, 50, 40, 30],"
 	      "[10, -1, 5, 0, 0]]}";
 	take();
 	CHECK(p.has_cpu);
