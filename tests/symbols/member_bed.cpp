@@ -135,8 +135,8 @@ struct Whole : Base, Second {
 	const Inner *pointer;
 	Inner &reference;
 	Inner &&moved;
-	Wrapped wrapped;
 	volatile const long qualified;
+	Wrapped wrapped;
 	Pair<short> pair;
 	timespec when;
 	Deadline deadline;
@@ -175,8 +175,8 @@ static Whole whole = {
 	&other,
 	other,
 	static_cast<Inner &&>(other),
-	{ {}, { &other } },
 	-40,
+	{ {}, { &other } },
 	{ 51, -52 },
 	{ 60, 999999999 },
 	{ 1, { { { -1, 500 } } } },

@@ -316,6 +316,9 @@ static void the_path_of_a_type_has_its_scopes(void)
 	CHECK_STR(text, "bed::Whole::(anonymous)");
 	CHECK(member_type_path(&target, text, 24));
 	CHECK(!member_type_path(&target, text, 23));
+	memset(text, 'z', sizeof(text)); /* nothing is written behind the end */
+	CHECK(!member_type_path(&target, text, 12));
+	CHECK_EQ(text[12], 'z');
 	CHECK(!member_type_path(&unit, text, sizeof(text)));
 }
 
