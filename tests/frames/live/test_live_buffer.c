@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "count_memory.h"
 #include "count_open.h"
 #include "frames/spec/frames_abi.h"
 #include "own_module.h"
@@ -373,6 +374,10 @@ static void a_free_buffer_is_claimed(void)
 	claim_ends(0, false, 0, "");
 	live_unclaim(&buffer);
 	CHECK_EQ(stat_word.ppt_agent_pid, 0);
+	own_place.stat = 16;
+	CHECK_EQ(live_claim(&buffer, false, &err), -EFAULT);
+	CHECK(!buffer.owned && !live_has_other_owner(&buffer, &found));
+	own_place.stat = (uintptr_t)&stat_word;
 	CHECK_EQ(count_open(), before);
 }
 
@@ -428,6 +433,9 @@ static void a_collector_has_its_ring_mapped(void)
 	buffer.desc.extended = false;
 	CHECK(live_owner_works(&buffer, owner));
 	buffer.desc.extended = true;
+	own_place.hmem = 16; /* it cannot be read: better not disturb */
+	CHECK(live_owner_works(&buffer, idle));
+	own_place.hmem = (uintptr_t)&hmem_word;
 	hmem_word = small;
 	CHECK(live_owner_works(&buffer, with_small));
 	CHECK(!live_owner_works(&buffer, owner));
@@ -592,6 +600,22 @@ static void an_open_buffer_has_everything(void)
 	CHECK_EQ(count_open(), before);
 }
 
+static void open_and_release(void)
+{
+	struct live_buffer b;
+
+	err = (struct err){ 0 };
+	CHECK_EQ(live_open(&b, getpid(), "Fixed", &err), 0);
+	live_release(&b);
+	CHECK(live_open(&b, getpid(), "Nothing", &err) < 0);
+	CHECK(live_open(&b, getpid(), "Beta", &err) < 0);
+}
+
+static void nothing_is_kept(void)
+{
+	check_keeps_no_memory(open_and_release);
+}
+
 int main(void)
 {
 	alarm(60);
@@ -614,5 +638,6 @@ int main(void)
 	target_close(&buffer.target);
 	RUN(a_stripped_library_has_its_symbols_in_another_file);
 	RUN(an_open_buffer_has_everything);
+	RUN(nothing_is_kept);
 	return 0;
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* count_memory.h - bytes that malloc() has given out, to compare before and after. */
+#ifndef COUNT_MEMORY_H
+#define COUNT_MEMORY_H
+
+#include <malloc.h>
+
+#include "check.h"
+
+/* Always 0 with a sanitizer, which finds leaks itself. */
+static inline size_t count_memory(void)
+{
+#ifdef __GLIBC__
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+#else
+	return 0;
+#endif
+}
+
+/*
+ * Call @act until it needs no more memory three times in a row.  What malloc() keeps for the next
+ * call counts as given out, so the first calls need some.
+ */
+static inline void check_keeps_no_memory(void (*act)(void))
+{
+	size_t before = 0, now;
+	int same = 0, i;
+
+	for (i = 0; i < 60 && same < 3; i++) {
+		act();
+		now = count_memory();
+		same = now == before ? same + 1 : 0;
+		before = now;
+	}
+	CHECK_EQ(same, 3);
+}
+
+#endif
