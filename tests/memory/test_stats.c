@@ -84,6 +84,29 @@ static void distances_are_exact(void)
 	CHECK_EQ(lines_bucket_start(5), 16);
 }
 
+/* More lines than the sums of one level have: there and back, which gives each distance once. */
+static void distances_of_many_lines_are_exact(void)
+{
+	static struct reuse_lines l;
+	const uint32_t nr = 40000;
+	uint64_t expected[LINES_BUCKETS] = { 0 };
+	uint32_t i;
+	unsigned b;
+
+	CHECK_EQ(lines_init(&l, 0), 0);
+	for (i = 0; i < nr; i++)
+		CHECK_EQ(lines_use(&l, i, false, 0, ~0u), 0);
+	for (i = 0; i < nr; i++) {
+		CHECK_EQ(lines_use(&l, nr - 1 - i, false, 0, ~0u), 0);
+		for (b = 0; i >> b; b++)
+			;
+		expected[b]++;
+	}
+	for (b = 0; b < LINES_BUCKETS; b++)
+		CHECK_EQ(l.reuse[b], expected[b]);
+	lines_release(&l);
+}
+
 static void a_line_has_its_users(void)
 {
 	static struct reuse_lines l;
@@ -284,6 +307,7 @@ static void write_trace(void)
 	CHECK(cray_pack_coroutine(&pack, 9, CRAY_CORO_RESUMED, "", 0));
 	access_at(0x403000, 0x10000, MEM_READ, 1, 0);
 	CHECK(cray_pack_coroutine(&pack, 9, CRAY_CORO_CONTINUED, "", 0));
+	CHECK(cray_pack_stamp(&pack, 7, 2500));
 	access_at(0x403000, 0x10001, MEM_READ, 1, 0);
 	cfile_block(&f, &pack);
 	traces_end(&f);
@@ -410,7 +434,7 @@ static void a_trace_is_checked(void)
 	CHECK_EQ(c.left, 1);
 	CHECK_EQ(c.most, 1);
 	CHECK_EQ(c.first_ns, 1000);
-	CHECK_EQ(c.last_ns, 2000);
+	CHECK_EQ(c.last_ns, 2500);
 	CHECK_EQ(c.nr_threads, 2);
 	CHECK_EQ(c.threads[0].lost, 5);
 	CHECK_EQ(c.threads[0].annotations, 7);
@@ -445,9 +469,9 @@ static void coroutines_have_slices(void)
 
 	CHECK_EQ(memory_slices_read(r, note_slice, slices, &totals, &err), 0);
 	CHECK_STR(slices, "7 on 100, 1000 to 1500: 4 accesses, 1 writes, 0 allocations of 0\n"
-			  "9 on 200, 2000 to 2000: 2 accesses, 0 writes, 0 allocations of 0\n");
+			  "9 on 200, 2000 to 2500: 2 accesses, 0 writes, 0 allocations of 0\n");
 	CHECK_EQ(totals.from_ns, 1000);
-	CHECK_EQ(totals.to_ns, 2000);
+	CHECK_EQ(totals.to_ns, 2500);
 	CHECK_EQ(totals.accesses, 9);
 	CHECK_EQ(totals.writes, 3);
 	CHECK_EQ(totals.allocations, 4);
@@ -498,6 +522,7 @@ int main(void)
 	snprintf(path, sizeof(path), "/tmp/corotracer-stats-%d", (int)getpid());
 	write_trace();
 	RUN(distances_are_exact);
+	RUN(distances_of_many_lines_are_exact);
 	RUN(a_line_has_its_users);
 	RUN(more_lines_than_fit_are_sampled);
 	RUN(each_site_of_a_thread_has_its_strides);
