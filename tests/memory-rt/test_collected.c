@@ -214,6 +214,8 @@ static struct err err;
 static int run_collector(struct collect_config config, const char *role)
 {
 	char *argv[] = { self, (char *)role, NULL };
+	unsigned before;
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/trace", scratch);
 	snprintf(notes, sizeof(notes), "%s/notes", scratch);
@@ -227,7 +229,11 @@ static int run_collector(struct collect_config config, const char *role)
 	if (!config.argv)
 		config.argv = argv;
 	config.tool = "test 1";
-	return collect_run(&config, &result, &err);
+	before = count_open();
+	rc = collect_run(&config, &result, &err);
+	CHECK_EQ(count_open(), before);
+	CHECK_EQ(count_mapped("/dev/shm/"), 0);
+	return rc;
 }
 
 static const char *read_notes(void)

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "count_memory.h"
 #include "count_open.h"
 #include "memory/collect/left_region.h"
 #include "memory/collect/mem_collector.h"
@@ -71,8 +72,15 @@ static struct err err;
 
 static int recover(const char *name)
 {
+	size_t before = count_memory();
+	int rc;
+
 	err = (struct err){ 0 };
-	return mem_recover(name, &got, &err);
+	rc = mem_recover(name, &got, &err);
+	/* Nothing is kept but what malloc() keeps itself; the buffers are of megabytes. */
+	CHECK(count_memory() < before + 100000);
+	CHECK_EQ(count_mapped("/dev/shm/"), 0);
+	return rc;
 }
 
 /* The file of the region of a program that runs alone. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* count_open.h - how many descriptors this process has, to compare before and after. */
+/* count_open.h - how many descriptors and mappings this process has, to compare before and after.
+ */
 #ifndef COUNT_OPEN_H
 #define COUNT_OPEN_H
 
@@ -15,6 +16,19 @@ static inline unsigned count_open(void)
 	while (d && readdir(d))
 		nr++;
 	CHECK(d && !closedir(d));
+	return nr;
+}
+
+/* Mappings of files with @part in their path. */
+static inline unsigned count_mapped(const char *part)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[4200];
+	unsigned nr = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		nr += strchr(line, '/') && strstr(strchr(line, '/'), part);
+	CHECK(f && !fclose(f));
 	return nr;
 }
 
