@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "count_memory.h"
+#include "count_open.h"
 #include "symbols/module_identity.h"
 #include "symbols/symbols.h"
 
@@ -377,12 +378,28 @@ static void a_watch_knows_what_is_read(void)
 	remove_file("a.so");
 }
 
+static void find_and_release(void)
+{
+	CHECK_STR(found_in(path_of("a.so"), NULL), WITH_LINE);
+	CHECK_EQ(count_mapped(folder), 0);
+}
+
+static void nothing_is_kept(void)
+{
+	copy_file("whole.so", "a.so");
+	check_keeps_no_memory(find_and_release);
+	remove_file("a.so");
+}
+
 int main(void)
 {
+	unsigned before;
+
 	snprintf(folder, sizeof(folder), "/tmp/corotracer-modules-XXXXXX");
 	CHECK(mkdtemp(folder) != NULL);
 	unsetenv("DEBUGINFOD_URLS");
 	read_identity();
+	before = count_open();
 	RUN(a_file_is_used_if_it_is_the_same_build);
 	RUN(a_file_that_is_no_program_is_reported);
 	RUN(the_bias_follows_from_a_mapping);
@@ -391,6 +408,9 @@ int main(void)
 	RUN(split_dwarf_is_in_other_files);
 	RUN(a_watch_knows_what_is_read);
 	RUN(a_debug_file_is_found_in_a_folder);
+	RUN(nothing_is_kept);
+	CHECK_EQ(count_open(), before);
+	CHECK_EQ(count_mapped(folder), 0);
 	CHECK_EQ(rmdir(folder), 0);
 	return 0;
 }
