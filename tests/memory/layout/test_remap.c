@@ -121,7 +121,7 @@ static void a_line_moves_members(void)
 	CHECK_EQ(s->offset[0], 4);
 	remap_release(&map);
 	CHECK(!map.types && !map.nr);
-	CHECK_EQ(read_text("struct node=stride=32"), 0);
+	CHECK_EQ(read_text("struct node= ;stride=32; \t;"), 0);
 	CHECK_EQ(map.types[0].shape->bytes, 32);
 	CHECK(!map.types[0].shape->raised);
 	remap_release(&map);
@@ -202,6 +202,18 @@ static void nothing_is_kept(void)
 	check_keeps_no_memory(read_and_release);
 }
 
+static void a_line_has_at_most_a_mebibyte(void)
+{
+	char *text = malloc(REMAP_LINE_MAX + 100);
+
+	CHECK(text != NULL);
+	memset(text, ' ', REMAP_LINE_MAX + 100);
+	strcpy(text + REMAP_LINE_MAX + 50, "\nstruct node=key,0");
+	CHECK_EQ(read_text(text), -EINVAL);
+	CHECK_STR(err.text + strlen(path), ":1: '...' is too long a line");
+	free(text);
+}
+
 /* ---- parts -------------------------------------------------------------------------------------
  */
 
@@ -233,6 +245,7 @@ static void bytes_belong_to_members(void)
 	CHECK(!pieces_is_cold(&p, 0) && !pieces_is_cold(&p, 1));
 	CHECK(pieces_is_cold(&p, 2) && pieces_is_cold(&p, 3));
 	pieces_release(&p);
+	CHECK(!p.list && !p.of && !p.nr);
 	p = pieces_of("struct flags");
 	CHECK_EQ(p.nr, 4);
 	CHECK_EQ(p.list[0].nr, 3);
@@ -339,8 +352,22 @@ static void a_layout_is_a_declaration(void)
 		      "of its accesses */\n"
 		      "\tstruct node_cold *cold;        /* 16, 8 bytes */\n"
 		      "};\n");
-	copy->nr_cold = 0;
+	/* The cold part has the alignment of its members. */
+	copy->order[1] = 3;
+	copy->order[3] = 0;
+	shape_settle(copy, 1, 64);
+	CHECK_EQ(copy->offset[1], 0);
+	CHECK_EQ(copy->offset[0], 4);
+	CHECK_EQ(copy->cold_bytes, 8);
+	CHECK_EQ(copy->cold_align, 4);
+	copy->by_pointer = false; /* a second array */
 	copy->line_start[2] = false;
+	shape_settle(copy, 1, 64);
+	CHECK_EQ(copy->bytes, 16);
+	CHECK_EQ(copy->align, 8);
+	copy->order[1] = 0;
+	copy->order[3] = 3;
+	copy->nr_cold = 0;
 	shape_settle(copy, 32, 64);
 	CHECK(copy->raised);
 	CHECK_EQ(copy->bytes, 32);
@@ -414,6 +441,7 @@ int main(void)
 	RUN(a_line_moves_members);
 	RUN(wrong_lines_are_explained);
 	RUN(limits_of_a_file_are_met_exactly);
+	RUN(a_line_has_at_most_a_mebibyte);
 	RUN(nothing_is_kept);
 	RUN(bytes_belong_to_members);
 	RUN(a_type_that_cannot_be_arranged_has_a_reason);
