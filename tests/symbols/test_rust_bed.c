@@ -255,6 +255,73 @@ static void the_future_of_block_on_is_found(void)
 }
 #endif
 
+/* ---- without types ----------------------------------------------------------------------------
+ */
+
+/* "other outer", or with lines "other:88 outer:84", of the tasks in a library that is not loaded.
+ */
+static const char *roots_of(const char *path, const char *problem)
+{
+	static char text[200];
+	struct symbol_module module = { .has_bias = true, .path = path, .end = 64u << 20 };
+	struct rust_futures *rf = rust_futures_new();
+	const char *names[2];
+	struct module_file plain;
+	uint32_t at[2], i;
+
+	CHECK_EQ(module_file_init(&plain, &module), 0);
+	CHECK(module_file_ready(&plain));
+	CHECK(rf && rust_futures_add(rf, plain.dwfl_module) == 0);
+	CHECK_EQ(rust_futures_count(rf), 2);
+	CHECK(rust_futures_problem(rf) && strstr(rust_futures_problem(rf), problem));
+	rust_futures_assume(rf, 40);
+	for (i = 0; i < 2; i++) {
+		const struct rust_task_type *type = rust_futures_type(rf, i);
+		struct rust_stack stack;
+
+		CHECK(type->is_untyped && !type->size && type->poll);
+		CHECK_EQ(type->vtable_offset, 40);
+		CHECK_EQ(type->owner_offset, 48);
+		CHECK_EQ(type->alignment, 16);
+		/* Of the task only its function is known, whatever is in memory. */
+		CHECK(rust_futures_read(rf, i, 4096, read_own, &futures, &stack));
+		CHECK_EQ(stack.nr, 1);
+		CHECK(stack.places[0] == rust_futures_root(rf, i) && !stack.is_finished);
+		CHECK(!stack.places[0]->line == !stack.places[0]->file);
+		names[i] = stack.places[0]->function;
+		at[i] = stack.places[0]->line;
+		rust_stack_release(&stack);
+	}
+	i = strcmp(names[0], names[1]) > 0;
+	snprintf(text, sizeof(text), "%s:%u %s:%u", names[i], at[i], names[!i], at[!i]);
+	rust_futures_free(rf);
+	module_file_release(&plain);
+	return text;
+}
+
+static char plain_path[512];
+
+static const char *variant(const char *suffix)
+{
+	static char path[600];
+
+	snprintf(path, sizeof(path), "%s%s", plain_path, suffix);
+	return path;
+}
+
+static void tasks_without_types_have_their_function(void)
+{
+	char expected[100];
+	const char *found;
+
+	/* Older names of symbols have no parameters. */
+	found = roots_of(variant(".none"), "");
+	CHECK(!strcmp(found, "(unknown):0 (unknown):0") || !strcmp(found, "other:0 outer:0"));
+	CHECK_STR(roots_of(variant(".names"), "has no types"), "other:0 outer:0");
+	snprintf(expected, sizeof(expected), "other:%u outer:%u", lines[3] - 1, lines[2] - 1);
+	CHECK_STR(roots_of(variant(".lines"), "has no types"), expected);
+}
+
 int main(int argc, char **argv)
 {
 	void *library = argc == 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
@@ -276,6 +343,8 @@ int main(int argc, char **argv)
 	RUN(a_task_is_where_it_awaits);
 	RUN(a_corrupt_task_does_no_harm);
 	RUN(each_level_is_visited);
+	snprintf(plain_path, sizeof(plain_path), "%s", argv[1]);
+	RUN(tasks_without_types_have_their_function);
 #ifdef __x86_64__
 	RUN(the_future_of_block_on_is_found);
 #endif

@@ -20,6 +20,7 @@
 
 #include "count_memory.h"
 #include "count_open.h"
+#include "frames/live/attach_resize.h"
 #include "frames/spec/frames_abi.h"
 #include "own_module.h"
 
@@ -600,6 +601,18 @@ static void an_open_buffer_has_everything(void)
 	CHECK_EQ(count_open(), before);
 }
 
+static void a_ring_is_resized_by_its_collector(void)
+{
+	err = (struct err){ 0 };
+	CHECK_EQ(attach_ask_resize(getpid(), "Fixed", 64, &err), -ENOTSUP);
+	CHECK_STR(err.text, "buffer 'Fixed' cannot be resized");
+	CHECK_STR(err.hint, "its spec lacks 'option buffer resize on'");
+	CHECK_EQ(attach_ask_resize(getpid(), "Busy", 64, &err), -ESRCH);
+	CHECK_STR(err.text, "no collector is attached to 'Busy'");
+	CHECK_STR(err.hint, "'corotracer attach --size N' starts one with a ring of that size");
+	CHECK_EQ(attach_ask_resize(getpid(), "Nothing", 64, &err), -ENOENT);
+}
+
 static void open_and_release(void)
 {
 	struct live_buffer b;
@@ -638,6 +651,7 @@ int main(void)
 	target_close(&buffer.target);
 	RUN(a_stripped_library_has_its_symbols_in_another_file);
 	RUN(an_open_buffer_has_everything);
+	RUN(a_ring_is_resized_by_its_collector);
 	RUN(nothing_is_kept);
 	return 0;
 }
