@@ -185,3 +185,88 @@ pub extern "C" fn bed_block_on(is_block_on: bool, callback: extern "C" fn()) {
         waits_otherwise(outer(7), callback)
     }
 }
+
+/// Tasks as the crate async-task has them.
+pub mod async_task {
+    pub mod raw {
+        use std::marker::PhantomData;
+        #[repr(C)]
+        pub struct Header {
+            pub before: u64,
+            pub state: usize,
+            pub vtable: &'static TaskVTable,
+        }
+        #[repr(C)]
+        pub struct TaskVTable {
+            pub other: usize,
+            pub run: fn(*const ()) -> bool,
+            pub layout_info: &'static TaskLayout,
+        }
+        #[repr(C)]
+        pub struct TaskLayout {
+            pub size: usize,
+            pub offset_f: usize,
+        }
+        pub struct RawTask<F, T, S, M> {
+            pub header: *const Header,
+            pub future: *const F,
+            pub others: PhantomData<(T, S, M)>,
+        }
+        impl<F, T, S, M> RawTask<F, T, S, M> {
+            #[inline(never)]
+            pub fn run(task: *const ()) -> bool {
+                let raw: Self = RawTask { header: task.cast(), future: task.cast(), others: PhantomData };
+                std::hint::black_box(&raw);
+                true
+            }
+        }
+    }
+}
+
+async fn third(number: u32) -> u32 {
+    let sum = inner(number).await;
+    sum + 3
+}
+
+/// The task, whose future is 48 bytes behind its start.
+#[repr(C)]
+struct Boxed<F> {
+    header: async_task::raw::Header,
+    between: [u64; 3],
+    future: F,
+}
+
+extern "C" fn step_boxed<F: Future>(task: *mut c_void) -> u32 {
+    let future = unsafe { &mut (*task.cast::<Boxed<F>>()).future };
+    u32::from(unsafe { Pin::new_unchecked(future) }.poll(&mut Context::from_waker(&waker())).is_ready())
+}
+
+extern "C" fn finish_boxed(_: *mut c_void) {}
+
+fn boxed<F: Future>(future: F) -> Task {
+    use async_task::raw::{Header, RawTask, TaskLayout, TaskVTable};
+    let run = RawTask::<F, u32, u16, u8>::run;
+    let layout = Box::leak(Box::new(TaskLayout { size: 1, offset_f: 48 }));
+    let vtable = Box::leak(Box::new(TaskVTable { other: 1, run, layout_info: layout }));
+    let header = Header { before: 1, state: 0x211, vtable };
+    let task = Box::into_raw(Box::new(Boxed { header, between: [0; 3], future }));
+    Task {
+        cell: task.cast(),
+        step: step_boxed::<F>,
+        finish: finish_boxed,
+        size: 0,
+        state: 8,
+        vtable: 16,
+        poll: run as *const () as usize,
+        owner: 0,
+    }
+}
+
+#[no_mangle]
+pub extern "C" fn bed_boxed() -> Task {
+    boxed(third(5))
+}
+
+/// Line of the await in third().
+#[no_mangle]
+pub static BED_THIRD: u32 = line!() - 45;

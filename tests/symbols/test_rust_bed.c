@@ -21,8 +21,9 @@ struct bed_task {
 	size_t size, state, vtable, poll, owner;
 };
 
-static struct bed_task (*bed_task)(uint32_t number);
+static struct bed_task (*bed_task)(uint32_t number), (*bed_boxed)(void);
 static const uint32_t *lines; /* two of inner(), outer(), other() */
+static const uint32_t *third_line;
 static struct rust_futures *futures;
 static uint64_t unreadable; /* an address that cannot be read; 0: none */
 
@@ -84,7 +85,7 @@ static void the_layout_of_a_task_is_read(void)
 {
 	uint32_t i;
 
-	CHECK_EQ(rust_futures_count(futures), 2);
+	CHECK_EQ(rust_futures_count(futures), 3);
 	CHECK(!rust_futures_problem(futures));
 	for (i = 0; i < 2; i++) {
 		struct bed_task task = bed_task(i);
@@ -182,6 +183,48 @@ static void each_level_is_visited(void)
 	CHECK_EQ(levels.nr, 2);
 	CHECK(levels.last >= (uintptr_t)task.cell &&
 	      levels.last < (uintptr_t)task.cell + task.size);
+}
+
+/* Tasks of the crate async-task: the table of functions says where the future is. */
+static void a_task_of_another_crate_is_read(void)
+{
+	struct bed_task task = bed_boxed();
+	const struct rust_task_type *type = rust_futures_type(futures, number_of(&task));
+	uint64_t *table = ((uint64_t **)task.cell)[2], *layout = (uint64_t *)(uintptr_t)table[2];
+	uint64_t state = 0, was = layout[1];
+	char expected[200];
+
+	CHECK(type->is_async_task && !type->is_untyped && !type->size);
+	CHECK_EQ(type->state_offset, task.state);
+	CHECK_EQ(type->vtable_offset, task.vtable);
+	CHECK_EQ(type->poll_offset, 8);
+	CHECK_EQ(type->alignment, 8);
+	/* Scheduled, with a handle, and two references: in the bits of Tokio. */
+	CHECK(rust_futures_state(type, (uintptr_t)task.cell, read_own, &futures, &state));
+	CHECK_EQ(state, 3 << 6 | 4 | 8);
+	((uint64_t *)task.cell)[1] = 2 | 4;
+	CHECK(rust_futures_state(type, (uintptr_t)task.cell, read_own, &futures, &state));
+	CHECK_EQ(state, 1 << 6 | 1 | 2);
+	((uint64_t *)task.cell)[1] = 8;
+	CHECK(rust_futures_state(type, (uintptr_t)task.cell, read_own, &futures, &state));
+	CHECK_EQ(state, 1 << 6 | 2);
+	CHECK_STR(stack_of(&task), "third (not polled)");
+	CHECK_EQ(task.step(task.cell), 0);
+	snprintf(expected, sizeof(expected), "third:%u inner:%u -> tokio::Pause", *third_line,
+		 lines[0]);
+	CHECK_STR(stack_of(&task), expected);
+	CHECK_STR(rust_futures_root(futures, number_of(&task))->function, "third");
+	unreadable = (uintptr_t)task.cell + task.vtable;
+	CHECK_STR(stack_of(&task), "nonsense");
+	unreadable = (uintptr_t)&table[2];
+	CHECK_STR(stack_of(&task), "nonsense");
+	unreadable = (uintptr_t)&layout[1];
+	CHECK_STR(stack_of(&task), "nonsense");
+	unreadable = 0;
+	layout[1] = UINT64_MAX;
+	CHECK_STR(stack_of(&task), "nonsense");
+	layout[1] = was;
+	CHECK_STR(stack_of(&task), expected);
 }
 
 /* ---- block_on() ----------------------------------------------------------------------------- */
@@ -331,8 +374,11 @@ int main(int argc, char **argv)
 	CHECK(library != NULL);
 	*(void **)&bed_task = dlsym(library, "bed_task");
 	*(void **)&bed_block_on = dlsym(library, "bed_block_on");
+	*(void **)&bed_boxed = dlsym(library, "bed_boxed");
 	lines = dlsym(library, "BED_LINES");
-	CHECK(bed_task && bed_block_on && lines && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0);
+	third_line = dlsym(library, "BED_THIRD");
+	CHECK(bed_task && bed_block_on && bed_boxed && lines && third_line &&
+	      dlinfo(library, RTLD_DI_LINKMAP, &map) == 0);
 	module.bias = module.start = map->l_addr;
 	module.end = module.start + (64u << 20);
 	CHECK_EQ(module_file_init(&file, &module), 0);
@@ -343,6 +389,7 @@ int main(int argc, char **argv)
 	RUN(a_task_is_where_it_awaits);
 	RUN(a_corrupt_task_does_no_harm);
 	RUN(each_level_is_visited);
+	RUN(a_task_of_another_crate_is_read);
 	snprintf(plain_path, sizeof(plain_path), "%s", argv[1]);
 	RUN(tasks_without_types_have_their_function);
 #ifdef __x86_64__
