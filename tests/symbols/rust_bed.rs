@@ -5,6 +5,7 @@
 #![allow(dead_code)]
 use std::ffi::c_void;
 use std::future::Future;
+use std::mem::size_of;
 use std::pin::Pin;
 use std::ptr::{addr_of, addr_of_mut};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
@@ -119,7 +120,10 @@ fn waker() -> Waker {
 
 extern "C" fn step<T: Future>(cell: *mut c_void) -> u32 {
     let cell = unsafe { &mut *cell.cast::<Cell<T, u16>>() };
-    let Stage::Running(future) = &mut cell.core.stage.stage else { return 2 };
+    let future = match &mut cell.core.stage.stage {
+        Stage::Running(future) => future,
+        _ => return 2,
+    };
     let is_ready = unsafe { Pin::new_unchecked(future) }.poll(&mut Context::from_waker(&waker())).is_ready();
     u32::from(is_ready)
 }
