@@ -146,7 +146,8 @@ static int sidecar_losses(const json_t *root, struct mem_facts *f)
 	json_array_foreach (json_object_get(root, "missing"), i, entry) {
 		uint64_t cause = sidecar_number(entry, "cause");
 
-		f->lost[cause < MEM_CAUSES ? cause : 0] = sidecar_number(entry, "count");
+		if (json_object_get(entry, "count"))
+			f->lost[cause < MEM_CAUSES ? cause : 0] = sidecar_number(entry, "count");
 		f->lost_unknown |= json_is_true(json_object_get(entry, "unknown"));
 	}
 	return 0;
@@ -347,6 +348,11 @@ static void write_losses(struct json_writer *w, const struct mem_facts *f)
 
 	jw_key(w, "missing");
 	jw_array_begin(w);
+	if (f->lost_unknown) {
+		jw_object_begin(w);
+		jw_field_bool(w, "unknown", true);
+		jw_object_end(w);
+	}
 	for (i = 0; i < MEM_CAUSES; i++) {
 		if (!f->lost[i])
 			continue;
