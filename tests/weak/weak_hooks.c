@@ -114,6 +114,24 @@ static bool change_and(uint64_t old, uint64_t operand, uint64_t mask, uint64_t *
 	return true;
 }
 
+/* The expected value of a compare-and-swap may be in the arena, too. */
+static void expected_read(const void *from, unsigned size)
+{
+	if (weak_covers(from))
+		weak_plain_read(from, size);
+}
+
+static void expected_write(void *from, const void *old, unsigned size)
+{
+	bool is_ours = weak_covers(from);
+
+	if (is_ours)
+		weak_plain_write(from, size);
+	memcpy(from, old, size);
+	if (is_ours)
+		weak_memory_flush();
+}
+
 #define ATOMIC(bits, type)                                                                        \
 	type __tsan_atomic##bits##_load(const type *at, int order)                                \
 	{                                                                                         \
@@ -134,14 +152,16 @@ static bool change_and(uint64_t old, uint64_t operand, uint64_t mask, uint64_t *
 	{                                                                                         \
 		unsigned kind = weak_site(HERE, 'c', orders[order]);                              \
 		unsigned other = weak_failed_site(HERE, orders[failed]);                          \
-		type old;                                                                         \
+		type old, was;                                                                    \
 		if (!weak_covers(at))                                                             \
 			return __atomic_compare_exchange_n(at, from, to, 0, __ATOMIC_SEQ_CST,     \
 							   __ATOMIC_SEQ_CST);                     \
-		old = (type)weak_modify(at, bits / 8, change_swap, *from, to, kind, other);       \
-		if (old == *from)                                                                 \
+		expected_read(from, bits / 8);                                                    \
+		was = *from;                                                                      \
+		old = (type)weak_modify(at, bits / 8, change_swap, was, to, kind, other);         \
+		if (old == was)                                                                   \
 			return 1;                                                                 \
-		*from = old;                                                                      \
+		expected_write(from, &old, bits / 8);                                             \
 		return 0;                                                                         \
 	}                                                                                         \
 	int __tsan_atomic##bits##_compare_exchange_weak(type *at, type *from, type to, int order, \
@@ -149,14 +169,16 @@ static bool change_and(uint64_t old, uint64_t operand, uint64_t mask, uint64_t *
 	{                                                                                         \
 		unsigned kind = weak_site(HERE, 'c', orders[order]);                              \
 		unsigned other = weak_failed_site(HERE, orders[failed]);                          \
-		type old;                                                                         \
+		type old, was;                                                                    \
 		if (!weak_covers(at))                                                             \
 			return __atomic_compare_exchange_n(at, from, to, 0, __ATOMIC_SEQ_CST,     \
 							   __ATOMIC_SEQ_CST);                     \
-		old = (type)weak_modify(at, bits / 8, change_swap, *from, to, kind, other);       \
-		if (old == *from)                                                                 \
+		expected_read(from, bits / 8);                                                    \
+		was = *from;                                                                      \
+		old = (type)weak_modify(at, bits / 8, change_swap, was, to, kind, other);         \
+		if (old == was)                                                                   \
 			return 1;                                                                 \
-		*from = old;                                                                      \
+		expected_write(from, &old, bits / 8);                                             \
 		return 0;                                                                         \
 	}
 

@@ -34,13 +34,15 @@ struct weak_test {
 	unsigned nr_threads;
 	void (*set_up)(void); /* before the first execution: fills the arena */
 	void (*threads[WEAK_THREADS])(void);
-	void (*check)(void);              /* after each execution, with all stores visible */
-	unsigned mortal;                  /* bit per thread: may end before any access */
-	unsigned most_switches;           /* preemptions per execution; 0: any number */
-	unsigned most_stale;              /* loads of old values per execution; 0: any number */
-	bool is_multi_copy;               /* a hand-over also passes the release view */
-	bool has_membarrier;              /* the code calls membarrier(2) */
-	bool full_only;                   /* too long for a short run */
+	void (*check)(void);    /* after each execution, with all stores visible */
+	unsigned mortal;        /* bit per thread: may end before any access */
+	unsigned most_switches; /* preemptions per execution; 0: any number */
+	unsigned most_stale;    /* loads of old values per execution; 0: any number */
+	bool is_multi_copy;     /* a hand-over also passes the release view */
+	bool has_membarrier;    /* the code calls membarrier(2) */
+	bool has_own_sequences; /* release sequences of C11: a thread's own later stores, too */
+	unsigned outside;       /* bit per thread: of a process that it does not reach */
+	bool full_only;         /* too long for a short run */
 	void (*finish)(const char *name); /* after the last execution; may be NULL */
 };
 
@@ -48,6 +50,19 @@ struct weak_test {
 
 /* Memory of the arena: shared, and restored before every execution.  In set_up() only. */
 void *weak_alloc(size_t size);
+
+/* A variable of the code under test becomes shared memory, too, with its value.  In set_up() only.
+ */
+void weak_share(void *at, size_t size);
+
+/*
+ * Memory of the arena is mapped in a process, whose threads are the bits of @users.  They must not
+ * use it after weak_unmap(), and each use must happen before that.  weak_all_have_left() checks the
+ * latter for a thread of another process.  weak_mapping() in set_up() only.
+ */
+void weak_mapping(const void *at, size_t size, unsigned users);
+void weak_unmap(const void *at);
+void weak_all_have_left(const void *at);
 
 /* Private memory of one thread: restored before every execution.  In set_up() only. */
 void weak_restore(void *at, size_t size);
@@ -124,6 +139,12 @@ void weak_search(const struct weak_test *test, struct weak_result *out);
 
 /* Choose one of @nr; the search tries all. */
 unsigned weak_choose(unsigned nr);
+
+/* True before the search, in executions by chance. */
+bool weak_is_learning(void);
+
+/* True on the way to the choice that this execution changes. */
+bool weak_is_repeating(void);
 
 /* True if the search has been in this state, and this execution need not go on. */
 bool weak_is_known(uint64_t hash);

@@ -7,24 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOCATIONS  448u
+#define LOCATIONS  512u
 #define MESSAGES   4096u
 #define PER_PLACE  96u
 #define VIEWS      2048u
 #define HAND_OVERS 8u
-#define KEPT       16u
+#define KEPT       32u
+#define SHARED     16u
+#define MAPPINGS   8u
+#define GRAIN      64u          /* of areas in the arena */
 #define LAST       64u          /* accesses that a report shows */
 #define ALL        WEAK_THREADS /* the thread of initial values */
 
 struct view {
 	uint16_t seen[LOCATIONS];     /* by location: the newest message */
 	uint32_t clock[WEAK_THREADS]; /* by thread: its events that happened before */
-	uint64_t hash;
+	uint64_t hash;                /* 0: not known yet */
 };
 
 struct message {
 	uint64_t value;
-	const struct view *view;
+	struct view *view;
 	uint32_t serial, event; /* of the thread */
 	uint16_t place, at;     /* location, and position in its order */
 	uint8_t thread;
@@ -38,10 +41,25 @@ struct place {
 	bool is_shared, has_plain, may_race, is_ignored;
 };
 
+/* Memory outside of the arena that belongs to it, from @offset on. */
+struct shared {
+	unsigned char *at;
+	size_t size;
+	uint32_t offset;
+};
+
+/* A mapping of a process, whose threads are the bits of @users. */
+struct mapping {
+	unsigned users;
+	bool is_unmapped;
+	uint32_t used[WEAK_THREADS]; /* by thread: its last access */
+};
+
 struct thread {
 	struct view now, pending; /* pending: seen by relaxed loads, taken over at a fence */
-	const struct view *released;
-	uint64_t past; /* hash of what was read */
+	struct view *released;
+	struct view *sent[LOCATIONS]; /* with has_own_sequences: of its last release store there */
+	uint64_t past;                /* hash of what was read */
 	uint32_t serial;
 	void *plain_at; /* a plain store that the thread executes next */
 	unsigned plain_size;
@@ -66,6 +84,12 @@ static unsigned nr_kept;
 static _Alignas(64) unsigned char arena[WEAK_ARENA];
 static unsigned char first_arena[WEAK_ARENA];
 static size_t arena_used;
+static struct shared shared[SHARED];
+static uint8_t shared_at[WEAK_ARENA / GRAIN]; /* 1 + its number */
+static unsigned nr_shared;
+static struct mapping mappings[MAPPINGS];
+static uint8_t mapping_at[WEAK_ARENA / GRAIN]; /* 1 + its number */
+static unsigned nr_mappings;
 static bool racy[WEAK_ARENA / 4], ignored[WEAK_ARENA / 4], split[WEAK_ARENA / 8],
 	whole[WEAK_ARENA / 8];
 static uint16_t place_at[WEAK_ARENA / 4]; /* 1 + number of the location */
@@ -81,8 +105,9 @@ static unsigned nr_views;
 static struct thread threads[WEAK_THREADS];
 static struct access last[LAST];
 static unsigned nr_last;
-static bool is_multi_copy, has_membarrier; /* the test's, as most_stale */
-static unsigned most_stale, nr_stale;      /* loads that did not read the newest message */
+static bool is_multi_copy, has_membarrier, has_own_sequences; /* the test's, as most_stale */
+static unsigned outside;              /* the test's: threads of another process */
+static unsigned most_stale, nr_stale; /* loads that did not read the newest message */
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -116,9 +141,55 @@ void weak_restore(void *at, size_t size)
 		abort();
 }
 
+static const struct shared *find_shared(const unsigned char *at)
+{
+	unsigned i;
+
+	for (i = 0; i < nr_shared; i++) {
+		if (at >= shared[i].at && at < shared[i].at + shared[i].size)
+			return &shared[i];
+	}
+	return NULL;
+}
+
+static bool is_in_arena(const unsigned char *at)
+{
+	return at >= arena && at < arena + WEAK_ARENA;
+}
+
 static uint32_t offset_of(const void *at)
 {
-	return (uint32_t)((const unsigned char *)at - arena);
+	const unsigned char *byte = at;
+	const struct shared *s = is_in_arena(byte) ? NULL : find_shared(byte);
+
+	return s ? s->offset + (uint32_t)(byte - s->at) : (uint32_t)(byte - arena);
+}
+
+static unsigned char *address_of(uint32_t offset)
+{
+	unsigned i = shared_at[offset / GRAIN];
+
+	return i ? shared[i - 1].at + (offset - shared[i - 1].offset) : arena + offset;
+}
+
+void weak_share(void *at, size_t size)
+{
+	uint32_t first = (uint32_t)arena_used, skip = (uint32_t)((uintptr_t)at % 8);
+
+	if (nr_shared == SHARED)
+		weak_fail("more than %u areas outside of the arena", SHARED);
+	weak_alloc(size + skip);
+	shared[nr_shared++] = (struct shared){ at, size, first + skip };
+	memset(shared_at + first / GRAIN, (int)nr_shared, (arena_used - first) / GRAIN);
+	weak_restore(at, size);
+}
+
+void weak_mapping(const void *at, size_t size, unsigned users)
+{
+	if (nr_mappings == MAPPINGS)
+		weak_fail("more than %u mappings", MAPPINGS);
+	mappings[nr_mappings++] = (struct mapping){ .users = users };
+	memset(mapping_at + offset_of(at) / GRAIN, (int)nr_mappings, (size + GRAIN - 1) / GRAIN);
 }
 
 void weak_seqlock(const void *at, size_t size)
@@ -133,8 +204,7 @@ void weak_ignore(const void *at, size_t size)
 
 bool weak_covers(const void *at)
 {
-	return weak_self() < WEAK_THREADS && (const unsigned char *)at >= arena &&
-	       (const unsigned char *)at < arena + WEAK_ARENA;
+	return weak_self() < WEAK_THREADS && (is_in_arena(at) || find_shared(at));
 }
 
 /* One location per 8 bytes, or one per 4 where the code uses parts. */
@@ -219,8 +289,25 @@ static struct view *view_copy(const struct view *v)
 	if (nr_views == VIEWS)
 		weak_fail("more than %u views", VIEWS);
 	*copy = *v;
-	copy->hash = view_hash(v);
+	copy->hash = 0;
 	return copy;
+}
+
+static struct view *view_both(const struct view *a, const struct view *b)
+{
+	struct view *both = view_copy(a);
+
+	view_join(both, b);
+	return both;
+}
+
+static uint64_t hash_of(struct view *v)
+{
+	if (!v)
+		return 1;
+	if (!v->hash)
+		v->hash = view_hash(v);
+	return v->hash;
 }
 
 /* ---- messages ------------------------------------------------------------------ */
@@ -244,14 +331,14 @@ static struct message *message_add(unsigned place, unsigned at, uint64_t value)
 
 static void copy_value(const struct place *p, uint64_t value)
 {
-	memcpy(arena + p->offset, &value, p->size);
+	memcpy(address_of(p->offset), &value, p->size);
 }
 
 static uint64_t value_there(const struct place *p)
 {
 	uint64_t value = 0;
 
-	memcpy(&value, arena + p->offset, p->size);
+	memcpy(&value, address_of(p->offset), p->size);
 	return value;
 }
 
@@ -274,9 +361,56 @@ static void place_learn(struct place *p, bool is_plain)
 	}
 	if (is_plain && !p->has_plain && !p->may_race)
 		is_new = p->has_plain = true;
-	if (is_new)
+	if (is_new && !weak_is_learning())
 		weak_abort(false);
 }
+
+/* ---- mappings ------------------------------------------------------------------- */
+
+static void mapping_use(uint32_t offset)
+{
+	unsigned i = mapping_at[offset / GRAIN], self = weak_self();
+	struct mapping *m = i ? &mappings[i - 1] : NULL;
+
+	if (!m || !(m->users >> self & 1))
+		return;
+	if (m->is_unmapped)
+		weak_fail("thread %u uses offset %#x, which is unmapped", self, offset);
+	m->used[self] = threads[self].now.clock[self];
+}
+
+void weak_all_have_left(const void *at)
+{
+	const struct mapping *m = &mappings[mapping_at[offset_of(at) / GRAIN] - 1];
+	unsigned i, self = weak_self();
+
+	for (i = 0; i < WEAK_THREADS && self < WEAK_THREADS; i++) {
+		if (i != self && threads[self].now.clock[i] < m->used[i])
+			weak_fail("thread %u may still use offset %#x", i, offset_of(at));
+	}
+}
+
+void weak_unmap(const void *at)
+{
+	weak_memory_flush();
+	weak_all_have_left(at);
+	mappings[mapping_at[offset_of(at) / GRAIN] - 1].is_unmapped = true;
+}
+
+static uint64_t mappings_hash(void)
+{
+	uint64_t hash = 0;
+	unsigned i, j;
+
+	for (i = 0; i < nr_mappings; i++) {
+		hash = mix(hash, mappings[i].is_unmapped);
+		for (j = 0; j < WEAK_THREADS; j++)
+			hash = mix(hash, mappings[i].used[j]);
+	}
+	return hash;
+}
+
+/* ---- accesses ------------------------------------------------------------------- */
 
 /*
  * Each access begins here.  Another thread may come first only if this one loads: a store that is
@@ -294,6 +428,7 @@ static unsigned place_enter(const void *at, unsigned size, bool is_plain, bool l
 	if (!nr_order[i])
 		message_add(i, 0, value_there(p));
 	threads[weak_self()].now.clock[weak_self()]++;
+	mapping_use(p->offset);
 	return i;
 }
 
@@ -374,7 +509,6 @@ static uint64_t place_load(const void *at, unsigned size, unsigned order, bool i
 static void message_send(struct thread *t, struct message *m, unsigned order, bool is_plain)
 {
 	const struct message *before = m->is_rmw ? &messages[order_of[m->place][m->at - 1]] : NULL;
-	struct view *passed;
 
 	m->thread = (uint8_t)weak_self();
 	m->event = t->now.clock[weak_self()];
@@ -382,12 +516,12 @@ static void message_send(struct thread *t, struct message *m, unsigned order, bo
 	m->is_plain = is_plain;
 	t->now.seen[m->place] = (uint16_t)(m - messages);
 	m->view = order & WEAK_RELEASE ? view_copy(&t->now) : t->released;
-	if (before && before->view) { /* a release sequence goes on */
-		passed = view_copy(m->view ? m->view : before->view);
-		view_join(passed, before->view);
-		passed->hash = view_hash(passed);
-		m->view = passed;
-	}
+	if (order & WEAK_RELEASE)
+		t->sent[m->place] = m->view;
+	else if (has_own_sequences && t->sent[m->place])
+		m->view = view_both(t->sent[m->place], m->view);
+	if (before && before->view) /* a release sequence goes on */
+		m->view = view_both(before->view, m->view);
 	note_access(m->is_rmw ? 'm' : 'w', m->place, m->value, order);
 }
 
@@ -542,14 +676,18 @@ bool weak_is_multi_copy(void)
 	return is_multi_copy;
 }
 
+/* As the kernel: a full barrier, one on each thread of the process, and a full barrier. */
 void weak_membarrier(void)
 {
 	unsigned i;
 
 	weak_memory_flush();
 	weak_yield();
-	for (i = 0; i < WEAK_THREADS; i++)
-		fence_thread(&threads[i], WEAK_SC);
+	fence_thread(&threads[weak_self()], WEAK_SC);
+	for (i = 0; i < WEAK_THREADS; i++) {
+		if (!(outside >> i & 1))
+			fence_thread(&threads[i], WEAK_SC);
+	}
 	fence_thread(&threads[weak_self()], WEAK_SC);
 }
 
@@ -654,6 +792,9 @@ void weak_memory_open(const struct weak_test *test)
 	memset(place_at, 0, sizeof(place_at));
 	nr_places = 0;
 	arena_used = 0;
+	memset(shared_at, 0, sizeof(shared_at));
+	memset(mapping_at, 0, sizeof(mapping_at));
+	nr_shared = nr_mappings = 0;
 	for (; nr_kept; nr_kept--)
 		free(kept[nr_kept - 1].first);
 	test->set_up();
@@ -678,9 +819,13 @@ void weak_memory_begin(const struct weak_test *test)
 	nr_messages = 1; /* 0: none */
 	nr_views = nr_last = 0;
 	nr_stale = 0;
+	for (i = 0; i < nr_mappings; i++)
+		mappings[i] = (struct mapping){ .users = mappings[i].users };
+	outside = test->outside;
 	most_stale = test->most_stale;
 	is_multi_copy = test->is_multi_copy;
 	has_membarrier = test->has_membarrier;
+	has_own_sequences = test->has_own_sequences;
 }
 
 void weak_memory_settle(void)
@@ -698,7 +843,7 @@ static uint64_t message_hash(const struct message *m)
 	uint64_t hash = mix(m->place + 1u,
 			    (uint64_t)m->at << 40 | (uint64_t)m->thread << 32 | m->serial);
 
-	return mix(hash, m->value) + mix(hash, m->view ? m->view->hash : 1);
+	return mix(hash, m->value) + mix(hash, hash_of(m->view));
 }
 
 static uint64_t thread_hash(const struct thread *t)
@@ -706,12 +851,12 @@ static uint64_t thread_hash(const struct thread *t)
 	uint64_t hash = mix(t->past, view_hash(&t->now));
 
 	hash = mix(hash, view_hash(&t->pending));
-	return mix(hash, t->released ? t->released->hash : 1);
+	return mix(hash, hash_of(t->released));
 }
 
 uint64_t weak_memory_hash(void)
 {
-	uint64_t hash = mix(view_hash(&total), most_stale ? nr_stale : 0);
+	uint64_t hash = mix(view_hash(&total), most_stale ? nr_stale : 0) + mappings_hash();
 	unsigned i, j;
 
 	for (i = 1; i < nr_messages; i++) {
@@ -725,7 +870,7 @@ uint64_t weak_memory_hash(void)
 			hash += mix(mix(i, j), (uint64_t)read_by[i][j][0] << 32 | read_by[i][j][1]);
 	}
 	for (i = 0; i < HAND_OVERS; i++)
-		hash += handed[i] ? mix(i + 77, handed[i]->hash) : 0;
+		hash += handed[i] ? mix(i + 77, hash_of(handed[i])) : 0;
 	return hash;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define CHOICES 8192u /* of an execution */
+#define LEARN   400u  /* executions by chance, before the search */
 
 struct choice {
 	uint8_t made, of;
@@ -19,8 +20,18 @@ static unsigned nr_choices, at_choice;
 static uint64_t *known; /* a hash table of states; 0: empty */
 static size_t known_size, nr_known;
 static struct weak_result *result;
+static unsigned nr_learned;
+static bool is_learning;
+static uint32_t chance;
 static jmp_buf back;
 static char reason[256];
+
+/* Mostly the first option: go on, read the newest value. */
+static unsigned choose_by_chance(unsigned nr)
+{
+	chance = chance * 1664525u + 1013904223u;
+	return chance >> 29 ? 0 : (chance >> 16 & 0xfff) % nr;
+}
 
 unsigned weak_choose(unsigned nr)
 {
@@ -31,6 +42,10 @@ unsigned weak_choose(unsigned nr)
 	result->steps++;
 	if (at_choice == CHOICES)
 		weak_fail("an execution does not end");
+	if (is_learning) {
+		at_choice++;
+		return choose_by_chance(nr);
+	}
 	if (at_choice++ == nr_choices) {
 		*c = (struct choice){ 0, (uint8_t)nr };
 		nr_choices++;
@@ -68,11 +83,19 @@ static void known_grow(void)
 	free(old);
 }
 
+bool weak_is_repeating(void)
+{
+	return is_learning || at_choice < nr_choices;
+}
+
+bool weak_is_learning(void)
+{
+	return is_learning;
+}
+
 bool weak_is_known(uint64_t hash)
 {
 	hash += !hash;
-	if (at_choice < nr_choices)
-		return false; /* on the way to the choice that this execution changes */
 	if (2 * nr_known >= known_size)
 		known_grow();
 	return known_add(hash);
@@ -112,7 +135,7 @@ static void search_again(void)
 {
 	memset(known, 0, known_size * sizeof(*known));
 	nr_known = nr_choices = 0;
-	result->states = 0;
+	result->states = result->executions = 0;
 }
 
 static void execute(const struct weak_test *test)
@@ -127,11 +150,24 @@ static void execute(const struct weak_test *test)
 	}
 }
 
+/* Which locations are shared: the search starts again for each that it learns itself. */
+static void learn(const struct weak_test *test)
+{
+	is_learning = true;
+	while (nr_learned++ < LEARN)
+		execute(test);
+	is_learning = false;
+	search_again();
+}
+
 void weak_search(const struct weak_test *test, struct weak_result *out)
 {
 	memset(out, 0, sizeof(*out));
 	weak_memory_open(test);
 	result = out;
+	nr_learned = 0;
+	chance = 1;
+	is_learning = false;
 	if (!known)
 		known_grow();
 	search_again();
@@ -148,6 +184,8 @@ void weak_search(const struct weak_test *test, struct weak_result *out)
 		result = NULL;
 		return;
 	}
+	if (nr_learned <= LEARN)
+		learn(test);
 	do
 		execute(test);
 	while (next_execution());

@@ -122,7 +122,8 @@ static unsigned choose_next(void)
 	unsigned list[WEAK_THREADS], nr = who_can(list), chosen;
 	bool mortal = may_die(self);
 
-	if (nr + mortal > 1 && weak_is_known(weak_memory_hash() + weak_threads_hash())) {
+	if (nr + mortal > 1 && !weak_is_repeating() &&
+	    weak_is_known(weak_memory_hash() + weak_threads_hash())) {
 		is_known = true;
 		return NO_THREAD;
 	}
