@@ -110,7 +110,9 @@ uint64_t control_flags(const struct frames_control *c)
  */
 static bool was_ever_attached(const struct frames_control *c)
 {
-	return (control_flags(c) & PPT_CLIENT_FLAG_ATTACHED) || control_next_ticket(c) > 1;
+	/* (ppt-C) pairs with ticket_take() and block_take(); of one thread, with publish(). */
+	return (control_flags(c) & PPT_CLIENT_FLAG_ATTACHED) ||
+	       __atomic_load_n(&seed_view(c)->next_ticket, __ATOMIC_ACQUIRE) > 1;
 }
 
 bool control_attached(const struct frames_control *c, struct control_answer *answer)
@@ -128,7 +130,7 @@ bool control_attached(const struct frames_control *c, struct control_answer *ans
 		answer->data_offset = LOAD(seed->data_offset);
 		answer->stride = LOAD(seed->stride);
 		answer->client_pid = LOAD(seed->client_pid);
-		/* A ticket may be visible before the rest of the answer: then it is too early. */
+		/* Code of earlier generators may show a ticket before the rest of the answer. */
 		return answer->stride != 0;
 	}
 	return true;
