@@ -7,8 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define BUCKETS_PER_LINE 8u /* most buckets are empty, so a line that is not held costs no search \
-			     */
+#define BUCKETS_PER_LINE 8u /* most are empty: a line that is not held costs no search */
 #define ENTRIES_PER_LINE 16u
 #define ENTRIES_MIN      4096u
 
