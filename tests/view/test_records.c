@@ -273,7 +273,7 @@ static void a_wake_belongs_to_one_slice(void)
 	static const struct trace_stats stats = { .format = TRACE_FORMAT_CT };
 	const struct view_options options = { .trace = "steps.ct" };
 	struct view *v = view_new(&options);
-	const struct slice *slices;
+	struct slice *slices;
 	struct err err = { 0 };
 
 	CHECK(v != NULL);
@@ -299,6 +299,7 @@ static void a_wake_belongs_to_one_slice(void)
 	CHECK_EQ(slices[2].start, 160);
 	CHECK_EQ(slices[2].wake, 0);
 	CHECK_EQ(slices[2].wake_thread, 0);
+	free(slices);
 	view_free(v);
 }
 
