@@ -75,13 +75,22 @@ def run_traces_everything(dir):
             equal((status, s["collected"], s["lost"], s["connected"]), (0, 1000, 0, 1), f"{version}: {err}")
 
 
+def attached(version, pid, trace):
+    """The summary.  On a busy machine the program sees the collector late."""
+    for seconds in ("0.5", "3", "12"):
+        status, _, err = under(version, TOOL, "run", "--json", "-p", pid, "--duration", seconds, "-o", trace)
+        s = summary_of(err)
+        if s["collected"]:
+            break
+    equal((status, s["collected"] > 0, s["lost"]), (0, True, 0), f"{version}: {err}")
+    return s
+
+
 @test
 def a_running_program_is_attached(dir):
     for version in VERSIONS:
         p = started(ATTACH, "2")
-        status, _, err = under(version, TOOL, "run", "--json", "-p", p.pid, "--duration", "0.5", "-o", os.path.join(dir, "a.jsonl"))
-        s = summary_of(err)
-        equal((status, s["collected"] > 0, s["lost"]), (0, True, 0), f"{version}: {err}")
+        attached(version, p.pid, os.path.join(dir, "a.jsonl"))
         end(p)
 
 
@@ -91,9 +100,7 @@ def a_running_program_with_its_own_mounts_is_attached(dir):
         raise Skip("no namespaces here")
     p = started("unshare", "-m", "sh", "-c", "mount -t tmpfs t /dev/shm && mount -t tmpfs t /tmp && exec \"$0\" 2", ATTACH)
     for version in VERSIONS:
-        status, _, err = under(version, TOOL, "run", "--json", "-p", p.pid, "--duration", "0.5", "-o", os.path.join(dir, "m.jsonl"))
-        s = summary_of(err)
-        equal((status, s["collected"] > 0, s["lost"]), (0, True, 0), f"{version}: {err}")
+        s = attached(version, p.pid, os.path.join(dir, "m.jsonl"))
         contains(s["region"], "/proc/self/fd/")
     end(p)
 
