@@ -632,14 +632,32 @@ static int no_more(void *ctx, struct ctp_arena *a)
 	return 0;
 }
 
+static long nr_pauses(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	return r.ru_nvcsw;
+}
+
+/* Until the other thread, which looks for room again and again, has slept a few times. */
+static void let_it_wait(long before)
+{
+	struct timespec a_while = { 0, 5000000 };
+	long i;
+
+	for (i = 0; i < 2000 && nr_pauses() - before <= i + 5; i++)
+		nanosleep(&a_while, NULL);
+}
+
 /* With --on-full block a thread waits for a lane as for a chunk. */
 static void a_thread_without_a_lane_waits_for_one(void)
 {
 	struct shape shape = SHAPE;
 	struct corotracer_coro co;
-	struct timespec a_while = { 0, 20000000 };
 	pthread_t thread;
 	uint32_t spare;
+	long pauses;
 
 	shape.chunks = 2;
 	shape.on_full = CTP_ON_FULL_BLOCK;
@@ -649,22 +667,15 @@ static void a_thread_without_a_lane_waits_for_one(void)
 	region.ext->chunks.committed = 2;
 	spare = ctp_pool_take(&region.chunks, no_more, NULL);
 	CHECK(spare != 0);
+	pauses = nr_pauses();
 	CHECK_EQ(pthread_create(&thread, NULL, write_in_thread, &co), 0);
-	nanosleep(&a_while, NULL);
+	let_it_wait(pauses);
 	ctp_pool_give(&region.chunks, spare - 1);
 	pthread_join(thread, NULL);
 	CHECK_EQ(region.ext->homeless + region.ext->homeless_marks, 0);
 	CHECK_EQ(read_lane(1), 8);
 	CHECK_EQ(lane_nr(&region, 1)->blocked, 1);
 	CHECK(lane_nr(&region, 1)->blocked_ns > 0);
-}
-
-static long nr_pauses(void)
-{
-	struct rusage r;
-
-	getrusage(RUSAGE_SELF, &r);
-	return r.ru_nvcsw;
 }
 
 static void waiting_for_a_lane_is_bounded_and_in_vain_only_once(void)
