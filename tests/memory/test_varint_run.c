@@ -50,7 +50,7 @@ static void both_decode_the_same(const uint8_t *stream, size_t size)
 	free(copy);
 }
 
-/* @wide: one value in so many has any size up to 10 bytes; the others up to @most. */
+/* One value in @wide has any size up to 10 bytes; the others have at most @most bytes. */
 static void streams_are_decoded(uint32_t most, uint32_t wide, uint64_t state)
 {
 	static uint8_t stream[VALUES * 10];

@@ -115,7 +115,7 @@ static void bases_and_nameless_members_are_searched(void)
 	/* A static member is not in the object. */
 	EXPECT("shared", "none");
 	EXPECT("wrapped.shared", "none");
-	/* So many members are looked at, and not one more. */
+	/* The limit: one member more is not looked at. */
 	EXPECT("large->m033d", "none");
 	EXPECT("large->m0000a", "0, 2 bytes, signed");
 	EXPECT("large->m3333d", "0, 2 bytes, signed");

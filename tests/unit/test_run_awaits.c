@@ -224,7 +224,7 @@ static void sixteen_processes_are_looked_at(void)
 	begin();
 	for (pid = 1; pid <= 16; pid++)
 		connect_program(pid);
-	run_awaits_connected(17); /* it wakes nobody */
+	run_awaits_connected(17); /* one too many: no wake-up */
 	for (i = 0; i < 34; i++) {
 		look("{}", 0);
 		last = world.looked_at > last ? world.looked_at : last;

@@ -49,7 +49,7 @@ int shipper_run(const struct shipper_config *config, struct shipper_result *resu
 	memset(result, 0, sizeof(*result));
 	CHECK(config->transport == &transport);
 	CHECK(config->has_ended && config->waits_while_blocks_arrive);
-	CHECK(flock(fd, LOCK_EX | LOCK_NB) < 0); /* nobody else ships it */
+	CHECK(flock(fd, LOCK_EX | LOCK_NB) < 0); /* no other process ships it */
 	close(fd);
 	snprintf(world->log + used, sizeof(world->log) - used, "%s size %llu wait %llu; ",
 		 strrchr(config->trace, '/') + 1, (unsigned long long)config->spool_size,

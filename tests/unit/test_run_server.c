@@ -305,7 +305,7 @@ static void world_new(bool grows, unsigned signal_at)
 	s.listener = (struct listener){ .fd = 99, .port = 8080, .url = URL };
 }
 
-/* Signals as before a run: the pending one was read by nobody. */
+/* Signals as before a run: the pending one was not read. */
 static void forget_signals(void)
 {
 	const struct timespec none = { 0, 0 };

@@ -5,7 +5,7 @@
 
 #include "memory/format/block_unpack.h"
 
-#define VARINT_RUN 64u /* bytes that are decoded together; so many values at most */
+#define VARINT_RUN 64u /* bytes that are decoded together: at most 64 values */
 
 /* True if the host has the vector unit for varint_run(). */
 bool varint_run_works(void);

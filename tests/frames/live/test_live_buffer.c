@@ -399,7 +399,7 @@ static void a_collector_that_works_is_not_disturbed(void)
 	claim_ends(-EBUSY, false, ppt, "");
 	claim_ends(0, false, stranger,
 		   "process %d (stranger) is not attached here, though it says so; taking over");
-	/* Without a ring nobody is attached. */
+	/* Without a ring no collector is attached. */
 	CHECK(live_owner_works(&buffer, owner) && !live_is_attached(&buffer, owner));
 	end_owner(owner);
 	end_owner(ppt);
