@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * late_c.c - "late_c THREADS MS": threads that use coroutines from their start, for MS
- * milliseconds, while the program's first call of the SDK may be slow.
+ * milliseconds, and for a hundred rounds after all of them have begun, while the program's first
+ * call of the SDK may be slow.
  *
  * Each thread has one coroutine all the time, one that is suspended once and never again touched,
  * and many short ones.  Prints "target: EVENTS events of COROUTINES" on stderr, from its count.
@@ -13,8 +14,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-static unsigned long run_ms;
+static unsigned long run_ms, nr_threads;
 static unsigned long nr_events, nr_coroutines;
+
+/* Threads that have a coroutine, for slow.c. */
+extern unsigned long late_begun;
+__attribute__((visibility("default"))) unsigned long late_begun;
 
 static unsigned long now_ms(void)
 {
@@ -42,9 +47,10 @@ static void *run(void *unused)
 {
 	struct timespec pause = { 0, 1000000 };
 	struct corotracer_coro all_the_time, left, other;
-	unsigned long start = now_ms();
+	unsigned long start = now_ms(), rounds = 0;
 
 	begin(&all_the_time, "all the time");
+	__atomic_fetch_add(&late_begun, 1, __ATOMIC_RELAXED);
 	begin(&left, "left");
 	corotracer_suspend(&left, &left);
 	__atomic_fetch_add(&nr_events, 1, __ATOMIC_RELAXED);
@@ -57,7 +63,9 @@ static void *run(void *unused)
 		__atomic_fetch_add(&nr_events, 4, __ATOMIC_RELAXED);
 		corotracer_end(&other);
 		nanosleep(&pause, NULL);
-	} while (now_ms() - start < run_ms);
+		if (__atomic_load_n(&late_begun, __ATOMIC_RELAXED) == nr_threads)
+			rounds++;
+	} while (now_ms() - start < run_ms || (run_ms && rounds < 100));
 	corotracer_done(&all_the_time);
 	corotracer_end(&all_the_time);
 	return unused;
@@ -65,11 +73,12 @@ static void *run(void *unused)
 
 int main(int argc, char **argv)
 {
-	unsigned long nr = argc > 1 ? strtoul(argv[1], NULL, 10) : 8, i;
+	unsigned long i;
 	pthread_t threads[64];
 
+	nr_threads = argc > 1 ? strtoul(argv[1], NULL, 10) : 8;
 	run_ms = argc > 2 ? strtoul(argv[2], NULL, 10) : 800;
-	for (i = 0; i < nr && i < 64; i++)
+	for (i = 0; i < nr_threads && i < 64; i++)
 		pthread_create(&threads[i], NULL, run, NULL);
 	while (i-- > 0)
 		pthread_join(threads[i], NULL);

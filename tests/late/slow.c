@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * slow.c - preloaded into a program: its first open() of the region, or its first connect() to the
- * collector, is delayed, as on a busy machine.
+ * collector, is delayed, as on a busy machine; and until other threads have coroutines, which the
+ * program counts in late_begun.
  *
  *	SLOW_CALL	open or connect
  *	SLOW_MS		the delay in milliseconds
+ *	SLOW_OTHERS	how many threads have a coroutine before the call is made
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -16,22 +18,44 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LONGEST_WAIT 20000 /* milliseconds for the other threads */
+
 static int delayed;
+
+static void wait_ms(long ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
+
+	while (nanosleep(&ts, &ts) < 0)
+		;
+}
+
+/* A busy machine may start the other threads late. */
+static void wait_for_others(void)
+{
+	const char *others = getenv("SLOW_OTHERS");
+	unsigned long wanted = others ? strtoul(others, NULL, 10) : 0;
+	unsigned long *begun = (unsigned long *)dlsym(RTLD_DEFAULT, "late_begun");
+	long waited;
+
+	for (waited = 0; begun && waited < LONGEST_WAIT; waited += 5) {
+		if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= wanted)
+			return;
+		wait_ms(5);
+	}
+}
 
 static void delay(const char *call)
 {
 	const char *wanted = getenv("SLOW_CALL"), *ms = getenv("SLOW_MS");
-	struct timespec ts;
-	long left = ms ? strtol(ms, NULL, 10) : 0;
 
 	if (!wanted || strcmp(wanted, call) != 0 ||
 	    __atomic_exchange_n(&delayed, 1, __ATOMIC_RELAXED))
 		return;
 	if (write(2, "slow: ", 6) < 0 || write(2, call, strlen(call)) < 0 || write(2, "\n", 1) < 0)
 		return;
-	ts = (struct timespec){ left / 1000, left % 1000 * 1000000 };
-	while (nanosleep(&ts, &ts) < 0)
-		;
+	wait_ms(ms ? strtol(ms, NULL, 10) : 0);
+	wait_for_others();
 }
 
 static int open_as(const char *name, const char *path, int flags, mode_t mode)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_late.py - the program's first call of the SDK is slow, and its other threads do not wait.
 
-slow.c, preloaded, delays open() of the region or connect() by half a second.  The program
+slow.c, preloaded, delays open() of the region or connect() by half a second, and until the other threads have begun.  The program
 counts its events: all of them are collected, or counted as lost, and with --fail-on-loss a loss
 changes the exit status.
 """
@@ -22,7 +22,7 @@ os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_
 class Late(Run):
     def __init__(self, dir, call, ms=500, options=(), env=os.environ):
         trace = os.path.join(dir, "t.jsonl")
-        env = dict(env, SLOW_CALL=call, SLOW_MS=str(ms), ASAN_OPTIONS=os.environ["ASAN_OPTIONS"])
+        env = dict(env, SLOW_CALL=call, SLOW_MS=str(ms), SLOW_OTHERS=str(THREADS - 1), ASAN_OPTIONS=os.environ["ASAN_OPTIONS"])
         status, out, err = tool("run", "--json", "--fail-on-loss", "--no-inherit", "-o", trace, *options, "--", "env",
                                 f"LD_PRELOAD={SLOW}", PROGRAM, str(THREADS), str(ms + 300), env=env)
         super().__init__(status, out, err, trace)
