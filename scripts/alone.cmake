@@ -11,3 +11,6 @@ ct_alone(ct_export ${PROJECT_SOURCE_DIR}/src/export/libpq_loader.c ${PROJECT_SOU
 ct_alone(ct_frames_live ${PROJECT_SOURCE_DIR}/src/frames/live/counters.c)
 # Tests replace several of their functions.
 set_target_properties(ct_fleet ct_ship ct_top PROPERTIES UNITY_BUILD OFF)
+# Each command has its options.
+file(GLOB commands ${PROJECT_SOURCE_DIR}/tool/cmd_*.c)
+ct_alone(corotracer_tool ${commands} ${PROJECT_SOURCE_DIR}/tool/legacy_export.c)

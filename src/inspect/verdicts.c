@@ -66,7 +66,7 @@ static void judge_ready(struct frame_wait *wait, const struct kernel_descriptor 
 			bool has_io_uring)
 {
 	const char *reason = is_ready_for(wait, &d->state) ? why_not_taken(wait, d) : NULL;
-	enum inspect_confidence confidence = wait->is_in_awaiter && wait->direction != WAIT_ANY
+	enum inspect_confidence confidence = wait->is_in_awaiter && wait->direction != WAIT_EITHER
 						     ? INSPECT_STRONG
 						     : INSPECT_SUSPECT;
 

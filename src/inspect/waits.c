@@ -68,7 +68,7 @@ static enum wait_direction wait_direction_of(const char *awaits, const char *fun
 		if (is_write != is_read)
 			return is_write ? WAIT_WRITE : WAIT_READ;
 	}
-	return WAIT_ANY;
+	return WAIT_EITHER;
 }
 
 /* ---- fields ---------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 #include "symbols/coroutine_types.h"
 
 enum wait_direction {
-	WAIT_ANY,
+	WAIT_EITHER,
 	WAIT_READ,
 	WAIT_WRITE,
 };

@@ -7,7 +7,7 @@
  * BED is inspection_bed.cpp, compiled by gcc or clang.  Lines of its source that end with a comment
  * "// @name" have that name here.
  */
-#include "inspect/inspection.h" /* before <sys/wait.h>, which has a WAIT_ANY of its own */
+#include "inspect/inspection.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -161,8 +161,8 @@ static void names_say_the_direction(void)
 		enum wait_direction direction;
 	} cases[] = {
 		{ "ReadAwaiter", "f", WAIT_READ },    { "Wait", "handle_read", WAIT_READ },
-		{ "SendOp", "read", WAIT_WRITE },     { "Wait", "f", WAIT_ANY },
-		{ "ReadWrite", "accept", WAIT_READ }, { "ReadWrite", "f", WAIT_ANY },
+		{ "SendOp", "read", WAIT_WRITE },     { "Wait", "f", WAIT_EITHER },
+		{ "ReadWrite", "accept", WAIT_READ }, { "ReadWrite", "f", WAIT_EITHER },
 		{ "Recv", "f", WAIT_READ },           { "X", "do_flush", WAIT_WRITE },
 		{ "X", "connect", WAIT_WRITE },       { "X", "Receiver", WAIT_READ },
 		{ "X", "WRITE", WAIT_WRITE },
