@@ -283,17 +283,34 @@ static uint32_t types_find_name(struct types *t, const char *name)
 	return find_folded(t, tag, true);
 }
 
+/* By its complete name, in the modules that were read; the first of them that has it decides. */
+static uint32_t find_complete(struct types *t, const char *name)
+{
+	char folded[1024];
+	const char *tag;
+	uint32_t number;
+
+	types_fold_name(name, folded, sizeof(folded));
+	tag = without_tag(folded);
+	number = tag ? 0 : build_entry(t, &t->ordinary, folded);
+	return number ? number : build_entry(t, &t->tags, tag ? tag : folded);
+}
+
 uint32_t types_by_name(struct types *t, const char *name)
 {
+	uint32_t number;
 	size_t i;
 
 	while (!strncmp(name, "const ", 6) || !strncmp(name, "volatile ", 9))
 		name += name[0] == 'c' ? 6 : 9;
-	if (!t->all_indexed) {
-		for (i = 0; i < t->nr_modules; i++)
-			types_is_ready(t, t->modules[i]);
-		t->all_indexed = true;
+	/* Mostly the program has it: reading the C library's types takes longer than the rest. */
+	for (i = 0; !t->all_indexed && i < t->nr_modules; i++) {
+		types_is_ready(t, t->modules[i]);
+		number = find_complete(t, name);
+		if (number)
+			return number;
 	}
+	t->all_indexed = true;
 	return types_find_name(t, name);
 }
 

@@ -460,10 +460,33 @@ static void whatever_a_remap_file_says_it_is_checked(void)
 	CHECK(understood > 10 && understood < 3900);
 }
 
+/* A library's types are read if no module before it has the name. */
+static void the_program_is_asked_first(void)
+{
+	const struct cray_module program = { .start = 0x1000, .end = 0x2000 };
+	const struct cray_module library = { .start = 0x3000, .end = 0x4000 };
+	struct mem_facts facts = { 0 };
+	struct types *t = types_new();
+
+	CHECK(t != NULL);
+	CHECK(mem_facts_add_module(&facts, &program, "/proc/self/exe") == 0);
+	CHECK(mem_facts_add_module(&facts, &library, "/no/such/library.so") == 0);
+	CHECK(types_add_modules(t, &facts) == 0);
+	CHECK(types_by_name(t, "const struct sample") != 0);
+	CHECK(types_by_name(t, "sample") == types_by_name(t, "struct sample"));
+	CHECK(types_problem(t) == NULL);
+	CHECK_EQ(types_by_name(t, "struct in_no_module"), 0);
+	CHECK(types_problem(t) && strstr(types_problem(t), "/no/such/library.so"));
+	CHECK(types_by_name(t, "struct other") != 0);
+	types_free(t);
+	mem_facts_release(&facts);
+}
+
 int main(void)
 {
 	kept.a = kept_other.a = 1;
 	open_types();
+	RUN(the_program_is_asked_first);
 	RUN(members_that_two_records_share_stay_in_front);
 	RUN(places_members_as_a_compiler_does);
 	RUN(no_two_fields_share_an_address);
