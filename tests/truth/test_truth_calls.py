@@ -34,6 +34,7 @@ class Program:
         self.starts, self.names = [int(a, 16) for a, _, _ in found], [name for _, _, name in found]
         self.end = self.starts[-1] + (1 << 16)
 
+    @functools.lru_cache(maxsize=None)  # noqa: B019 - a few programs
     def function(self, address):
         if not self.starts[0] <= address < self.end:
             return LIBRARY
@@ -42,6 +43,11 @@ class Program:
 
 class Counts(collections.Counter):
     """reads, writes, misses of each level."""
+
+    def add(self, counts):
+        """As update(), in a fifth of the time."""
+        for key, value in counts:
+            self[key] += value
 
     def cost(self):
         return 10 * self["miss0"] + 200 * self["miss1"]
@@ -85,18 +91,19 @@ class Stacks:
     def access(self, program, machine, stack, r):
         before = [level["misses"] for level in machine.counts]
         machine.access(r["thread"], int(r["address"], 16), r["size"], r["kind"] == "write")
-        counts = Counts({r["kind"] + "s": 1})
+        counts = [(r["kind"] + "s", 1)]
         for i, level in enumerate(machine.counts):
-            counts[f"miss{i}"] = level["misses"] - before[i]
+            if level["misses"] > before[i]:
+                counts.append((f"miss{i}", level["misses"] - before[i]))
         equal(program.function(int(r["pc"], 16) - 1), stack[-1][0], "the innermost function")
-        self.total.update(counts)
-        self.own[stack[-1][0]].update(counts)
+        self.total.add(counts)
+        self.own[stack[-1][0]].add(counts)
         seen = set()
         for function, caller, between in stack:
             for name, by in (((between, None),) if between else ()) + ((function, caller),):
                 if name not in seen:
-                    self.whole[name].update(counts)
-                    self.arcs[by, name].update(counts)
+                    self.whole[name].add(counts)
+                    self.arcs[by, name].add(counts)
                 seen.add(name)
 
     @property
