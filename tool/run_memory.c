@@ -133,20 +133,21 @@ static bool run_memory_pass_on(struct run_memory *m, const char *path)
 	return setenv(CRW_ENV, path, 1) == 0;
 }
 
-static bool run_memory_fork(struct run_memory *m, const char *output, char *const *argv, bool json,
-			    bool quiet)
+/* 0; an errno; or -1: the collector has ended, and has said why. */
+static int run_memory_fork(struct run_memory *m, const char *output, char *const *argv, bool json,
+			   bool quiet)
 {
-	int region[2], end[2];
+	int region[2], end[2], code;
 	char path[PATH_MAX];
-	bool ok;
 
 	m->heritage.fd = -1;
 	if (pipe2(region, O_CLOEXEC) < 0)
-		return false;
+		return errno;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) < 0) {
+		code = errno;
 		close(region[0]);
 		close(region[1]);
-		return false;
+		return code;
 	}
 	fflush(NULL);
 	m->collector = fork();
@@ -156,40 +157,41 @@ static bool run_memory_fork(struct run_memory *m, const char *output, char *cons
 		run_memory_region_fd = region[1];
 		run_memory_collect(output, argv, end[0], json, quiet);
 	}
+	code = m->collector < 0 ? errno : 0;
 	close(region[1]);
 	close(end[0]);
-	ok = m->collector > 0 && run_memory_receive(region[0], path, sizeof(path)) &&
-	     run_memory_pass_on(m, path);
-	close(region[0]);
 	m->end_fd = end[1];
-	if (!ok)
+	if (code)
+		close(m->end_fd);
+	else if (!run_memory_receive(region[0], path, sizeof(path)))
+		code = -1;
+	else if (!run_memory_pass_on(m, path))
+		code = errno;
+	close(region[0]);
+	if (code)
 		run_memory_end(m, EXIT_FAILED);
-	return ok;
+	return code;
 }
 
 bool run_memory_begin(struct run_memory *m, const char *trace, char *const *argv, bool json,
 		      bool quiet)
 {
 	char output[PATH_MAX];
+	int code;
 
 	if (!m->wanted)
 		return true;
 	m->trace = trace;
-	if (m->output)
-		snprintf(output, sizeof(output), "%s", m->output);
-	else if (!run_memory_name(trace, output, sizeof(output))) {
+	if (!m->output && !run_memory_name(trace, output, sizeof(output))) {
 		message_print("run", "the name of the trace is too long for --mem");
 		return false;
 	}
-	errno = 0;
-	if (run_memory_fork(m, output, argv, json, quiet)) {
-		run_memory_last = m;
-		return true;
-	}
-	if (errno)
+	code = run_memory_fork(m, m->output ? m->output : output, argv, json, quiet);
+	run_memory_last = m;
+	if (code > 0)
 		message_print("run", "cannot start the collector of memory accesses: %s",
-			      strerror(errno));
-	return false;
+			      strerror(code));
+	return !code;
 }
 
 static bool run_memory_read(int fd, void *to, size_t size)
