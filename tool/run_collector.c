@@ -278,9 +278,16 @@ static int session_start_metrics(struct session *s)
 	return -1;
 }
 
+static void session_end_metrics(struct session *s)
+{
+	waiting_metrics = NULL;
+	run_metrics_end(&s->metrics);
+}
+
 /* Stop serving if a signal other than SIGINT (Ctrl-C) ended the run. */
 static void session_end_page(struct session *s, const struct collector_result *r)
 {
+	waiting = NULL;
 	if (s->serve)
 		serving_end(&s->serving, r && (!r->stop_signal || r->stop_signal == SIGINT));
 }
@@ -351,27 +358,16 @@ static void session_looks_end(void)
 
 /* ---- the run ---------------------------------------------------------------- */
 
-int session_run(struct session *s)
+/* There is no run: end what was started for it. */
+static void session_abandon(struct session *s)
 {
-	struct collector_result result;
-	struct err err = { 0 };
-	int status;
+	session_end_page(s, NULL);
+	session_end_metrics(s);
+	session_end_shipper(s, false);
+}
 
-	status = session_prepare_shipper(s);
-	if (status >= 0)
-		return status;
-	if (!session_can_check(s))
-		return EXIT_USAGE;
-	status = session_start_page(s);
-	if (status < 0)
-		status = session_start_metrics(s);
-	if (status < 0)
-		status = session_start_shipper(s);
-	if (status >= 0) {
-		session_end_page(s, NULL);
-		run_metrics_end(&s->metrics);
-		return status;
-	}
+static void session_fill_config(struct session *s)
+{
 	s->config.tool = "corotracer " COROTRACER_VERSION;
 	s->config.lanes.lives = s->config.nr_stations;
 	/* Written only on request: see 'corotracer snapshot'. */
@@ -380,10 +376,31 @@ int session_run(struct session *s)
 	s->config.attached = s->quiet || s->json ? NULL : say_attached;
 	s->config.draining = s->quiet ? NULL : session_show_drain;
 	s->memory.no_inherit = s->config.no_inherit;
+}
+
+int session_run(struct session *s)
+{
+	struct collector_result result;
+	struct err err = { 0 };
+	int status;
+
+	if (!session_can_check(s))
+		return EXIT_USAGE;
+	status = session_prepare_shipper(s);
+	if (status >= 0)
+		return status;
+	status = session_start_page(s);
+	if (status < 0)
+		status = session_start_metrics(s);
+	if (status < 0)
+		status = session_start_shipper(s);
+	if (status >= 0) {
+		session_abandon(s);
+		return status;
+	}
+	session_fill_config(s);
 	if (!run_memory_begin(&s->memory, s->config.output, s->config.argv, s->json, s->quiet)) {
-		session_end_page(s, NULL);
-		run_metrics_end(&s->metrics);
-		session_end_shipper(s, false);
+		session_abandon(s);
 		return EXIT_FAILED;
 	}
 	session_looks_begin(s);
@@ -392,9 +409,7 @@ int session_run(struct session *s)
 	if (collector_run(&s->config, &result, &err) < 0) {
 		session_looks_end();
 		run_memory_end(&s->memory, EXIT_FAILED);
-		session_end_page(s, NULL);
-		run_metrics_end(&s->metrics);
-		session_end_shipper(s, false);
+		session_abandon(s);
 		if (s->json)
 			run_summary_json_error(&err);
 		else
@@ -417,7 +432,7 @@ int session_run(struct session *s)
 	if (session_store_findings(s) != EXIT_OK && !status)
 		status = EXIT_FAILED;
 	session_end_page(s, &result);
-	run_metrics_end(&s->metrics);
+	session_end_metrics(s);
 	if (result.signal)
 		end_by_signal(result.signal);
 	return status;

@@ -154,15 +154,43 @@ static int shipping_main(struct shipping *s, int path_fd, int result_fd)
 
 /* ---- start and end ----------------------------------------------------------------- */
 
+static void shipping_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* The transport belongs to the process. */
+static void shipping_drop_transport(struct shipping *s)
+{
+	ship_transport_close(s->transport);
+	s->transport = NULL;
+}
+
+static int shipping_make_pipes(int paths[2], int results[2], struct err *err)
+{
+	int rc;
+
+	if (pipe2(paths, O_CLOEXEC) < 0)
+		return err_errno(err, "cannot make a pipe");
+	if (pipe2(results, O_CLOEXEC) == 0)
+		return 0;
+	rc = err_errno(err, "cannot make a pipe");
+	close(paths[0]);
+	close(paths[1]);
+	return rc;
+}
+
 bool shipping_fork(struct shipping *s)
 {
-	int paths[2] = { -1, -1 }, results[2] = { -1, -1 };
+	int paths[2], results[2];
 	struct err err = { 0 };
 	pid_t parent = getpid();
 
-	if (pipe2(paths, O_CLOEXEC) < 0 || pipe2(results, O_CLOEXEC) < 0) {
-		err_errno(&err, "cannot make a pipe");
+	if (shipping_make_pipes(paths, results, &err) < 0) {
 		message_error(s->command, &err);
+		shipping_drop_transport(s);
 		return false;
 	}
 	fflush(NULL);
@@ -176,8 +204,9 @@ bool shipping_fork(struct shipping *s)
 		close(results[0]);
 		_exit(getppid() == parent ? shipping_main(s, paths[0], results[1]) : EXIT_OK);
 	}
-	ship_transport_close(s->transport);
-	s->transport = NULL;
+	if (s->child < 0)
+		err_errno(&err, "cannot fork");
+	shipping_drop_transport(s);
 	close(paths[0]);
 	close(results[1]);
 	s->path_fd = paths[1];
@@ -187,8 +216,9 @@ bool shipping_fork(struct shipping *s)
 		fcntl(s->path_fd, F_SETFL, O_NONBLOCK);
 		return true;
 	}
-	err_errno(&err, "cannot fork");
 	message_error(s->command, &err);
+	shipping_close(&s->path_fd);
+	shipping_close(&s->result_fd);
 	s->child = 0;
 	return false;
 }
@@ -284,18 +314,17 @@ static bool shipping_wait(const struct shipping *s, uint64_t ns)
 
 static void shipping_end(struct shipping *s)
 {
+	shipping_drop_transport(s); /* of a process that was not started */
 	if (s->child <= 0)
 		return;
-	if (s->path_fd >= 0)
-		close(s->path_fd);
-	s->path_fd = -1;
+	shipping_close(&s->path_fd);
 	if (!shipping_wait(s, SHIPPING_GRACE_NS + s->options.wait_ns)) {
 		kill(s->child, SIGTERM);
 		if (!shipping_wait(s, SHIPPING_GRACE_NS))
 			kill(s->child, SIGKILL);
 	}
 	shipping_read_result(s);
-	close(s->result_fd);
+	shipping_close(&s->result_fd);
 	while (waitpid(s->child, NULL, 0) < 0 && errno == EINTR)
 		;
 	s->child = 0;
