@@ -100,8 +100,14 @@ static int load_assemble(struct load_feed *f, const struct ship_labels *labels,
 		f->job->unreadable += rc == 0;
 		return rc;
 	}
+	if (e->block_size > SHIP_BLOCK_MAX - p->block.size) {
+		/* No sender makes such a block: another try would end the same. */
+		load_partial_remove(f, (size_t)(p - f->partial));
+		f->job->unreadable++;
+		return 0;
+	}
 	bytes_add(&p->block, e->block, e->block_size);
-	if (p->block.error || p->block.size > SHIP_BLOCK_MAX)
+	if (p->block.error)
 		return -ENOMEM;
 	if (++p->next < e->parts)
 		return 0;
