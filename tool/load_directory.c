@@ -32,7 +32,7 @@ struct load_folder {
 	char path[4096];
 	uint64_t *numbers;
 	size_t nr, room;
-	size_t done; /* those before were given to the loader, not yet flushed */
+	size_t done; /* the first ones, which the loader was given: removed after a flush */
 };
 
 static int load_compare_numbers(const void *va, const void *vb)
@@ -90,7 +90,7 @@ static int load_folder_list(struct load_folder *f, struct err *err)
 	uint64_t number;
 	int rc = 0;
 
-	f->nr = 0;
+	f->nr = f->done = 0;
 	if (!dir)
 		return errno == ENOTDIR || errno == ENOENT
 			       ? 0
@@ -112,36 +112,101 @@ static void load_file_path(const struct load_folder *f, uint64_t number, char pa
 	snprintf(path, 4160, "%s/%020" PRIu64 LOAD_SUFFIX, f->path, number);
 }
 
+/* ---- files that are no envelopes --------------------------------------------------- */
+
+static size_t load_find_bad(const struct load_job *job, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < job->nr_bad && strcmp(job->bad_files[i], path) != 0; i++)
+		;
+	return i;
+}
+
+/* Another tool may still copy the file: it stays, and is read again in the next pass. */
+static void load_leave_out(struct load_job *job, const char *path, const char *why)
+{
+	char **more;
+
+	if (load_find_bad(job, path) < job->nr_bad)
+		return; /* it was said in an earlier pass */
+	message_print("load", "'%s' is left out: %s", path, why);
+	job->unreadable++;
+	more = reallocarray(job->bad_files, job->nr_bad + 1, sizeof(*more));
+	if (!more)
+		return;
+	job->bad_files = more;
+	more[job->nr_bad] = strdup(path);
+	job->nr_bad += more[job->nr_bad] != NULL;
+}
+
+/* The file can be read now. */
+static void load_forget_bad(struct load_job *job, const char *path)
+{
+	size_t i = load_find_bad(job, path);
+
+	if (i == job->nr_bad)
+		return;
+	free(job->bad_files[i]);
+	job->bad_files[i] = job->bad_files[--job->nr_bad];
+	job->unreadable--;
+}
+
+static void load_release_bad(struct load_job *job)
+{
+	while (job->nr_bad)
+		free(job->bad_files[--job->nr_bad]);
+	free(job->bad_files);
+	job->bad_files = NULL;
+}
+
+/* ---- one file ---------------------------------------------------------------------- */
+
+/* Not negative; -EBADMSG: it cannot be an envelope, for the reason *@why; or another negative
+ * errno. */
+static int load_file_get(int fd, struct bytes *data, const char **why)
+{
+	struct stat st;
+
+	bytes_clear(data);
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*why = S_ISREG(st.st_mode) ? "it is too large" : "it is not a file";
+	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)(SHIP_BLOCK_MAX + SHIP_LABELS_MAX + 4096))
+		return -EBADMSG;
+	if (st.st_size && !bytes_more(data, (size_t)st.st_size))
+		return -ENOMEM;
+	return compact_read_at(fd, data->data, data->size, 0);
+}
+
 /* 1; 0: the file has gone, or is no envelope; or a negative errno. */
 static int load_file_read(struct load_job *job, const char *path, struct bytes *data,
 			  struct ship_envelope *e, struct ship_labels *labels, struct err *err)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc;
+	const char *reason = "it is a symbolic link";
 	struct err why = { 0 };
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), rc;
 
-	bytes_clear(data);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_errno(err, "cannot open '%s'", path);
-	rc = fstat(fd, &st) < 0 ? -errno : 0;
-	if (rc == 0 && st.st_size > (off_t)(SHIP_BLOCK_MAX + SHIP_LABELS_MAX + 4096))
-		rc = -EFBIG;
-	if (rc == 0 && st.st_size && !bytes_more(data, (size_t)st.st_size))
-		rc = -ENOMEM;
-	if (rc == 0)
-		rc = compact_read_at(fd, data->data, data->size, 0);
-	close(fd);
-	if (rc < 0)
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 && errno != ELOOP)
+		return err_errno(err, "cannot open '%s'", path);
+	rc = fd < 0 ? -EBADMSG : load_file_get(fd, data, &reason);
+	if (fd >= 0)
+		close(fd);
+	if (rc < 0 && rc != -EBADMSG)
 		return err_set(err, rc, "cannot read '%s': %s", path, strerror(-rc));
-	if (ship_envelope_decode(data->data, data->size, e, &why) == 0 &&
-	    ship_labels_parse(e->labels, e->labels_size, labels, &why) == 0 && e->parts <= 1)
+	if (rc >= 0 && ship_envelope_decode(data->data, data->size, e, &why) == 0 &&
+	    ship_labels_parse(e->labels, e->labels_size, labels, &why) == 0 && e->parts <= 1) {
+		load_forget_bad(job, path);
 		return 1;
-	/* The file stays, also with --remove. */
+	}
 	if (why.code == -ENOMEM)
 		return err_set(err, why.code, "cannot read '%s': %s", path, why.text);
-	message_print("load", "'%s' is left out: %s", path,
-		      why.text[0] ? why.text : "it is a part of a block");
-	job->unreadable++;
+	load_leave_out(job, path,
+		       rc < 0        ? reason
+		       : why.text[0] ? why.text
+				     : "it is a part of a block");
 	return 0;
 }
 
@@ -181,6 +246,12 @@ static bool load_may_pass(struct load_job *job, const struct load_folder *f, siz
 	return load_were_given_up(job, f, i, next);
 }
 
+/* Among the first ones: it may be removed after a flush.  File @i is not needed any more. */
+static void load_folder_done(struct load_folder *f, size_t i)
+{
+	f->numbers[f->done++] = f->numbers[i];
+}
+
 /* Removes the files that were loaded and saved. */
 static void load_folder_remove(struct load_job *job, struct load_folder *f)
 {
@@ -194,12 +265,10 @@ static void load_folder_remove(struct load_job *job, struct load_folder *f)
 	f->done = 0;
 }
 
-static int load_flush_folder(struct load_job *job, struct load_folder *f, size_t done,
-			     struct err *err)
+static int load_flush_folder(struct load_job *job, struct load_folder *f, struct err *err)
 {
 	int rc = loader_flush(job->loader, err);
 
-	f->done = done;
 	if (rc == 0)
 		load_folder_remove(job, f);
 	return rc;
@@ -211,7 +280,7 @@ static int load_folder_load(struct load_job *job, struct load_folder *f, struct 
 {
 	struct ship_envelope e;
 	struct ship_labels labels;
-	uint64_t next = 0;
+	struct loader_next next = { 0 };
 	char path[4160];
 	bool knows_next = false;
 	size_t i;
@@ -220,9 +289,11 @@ static int load_folder_load(struct load_job *job, struct load_folder *f, struct 
 	for (i = 0; rc >= 0 && i < f->nr && !load_is_ending; i++) {
 		bool is_whole = f->numbers[i] >= SHIP_WHOLE_FIRST;
 
-		if (knows_next && !is_whole && f->numbers[i] < next)
+		if (knows_next && f->numbers[i] < (is_whole ? next.whole : next.block)) {
+			load_folder_done(f, i); /* it was loaded before */
 			continue;
-		if (knows_next && !is_whole && !load_may_pass(job, f, i, next)) {
+		}
+		if (knows_next && !is_whole && !load_may_pass(job, f, i, next.block)) {
 			job->waiting += f->nr - i;
 			break;
 		}
@@ -238,12 +309,15 @@ static int load_folder_load(struct load_job *job, struct load_folder *f, struct 
 			continue;
 		}
 		rc = loader_block(job->loader, &labels, e.number, e.block, e.block_size, 0, err);
-		next = is_whole ? next : e.number + 1;
+		*(is_whole ? &next.whole : &next.block) = e.number + 1;
 		++*nr;
+		load_folder_done(f, i);
 		if (rc == 0 && loader_is_due(job->loader))
-			rc = load_flush_folder(job, f, i + 1, err);
+			rc = load_flush_folder(job, f, err);
 	}
-	return rc < 0 || !job->remove ? (rc < 0 ? rc : 0) : load_flush_folder(job, f, i, err);
+	if (rc < 0)
+		return rc;
+	return job->remove ? load_flush_folder(job, f, err) : 0;
 }
 
 static int load_each_run(struct load_job *job, const char *host, struct bytes *data, uint64_t *nr,
@@ -315,5 +389,6 @@ int load_directory(struct load_job *job, const char *dir, struct err *err)
 			nanosleep(&pause, NULL);
 	}
 	bytes_release(&data);
+	load_release_bad(job);
 	return rc;
 }

@@ -19,7 +19,9 @@ struct load_job {
 	bool follow, remove, json, quiet, no_findings;
 	struct loader *loader;
 	uint64_t unreadable; /* files and messages that are no envelopes */
-	uint64_t waiting;    /* blocks that are not loaded because one in front is missing */
+	char **bad_files;    /* of a directory: those that are no envelopes, each told once */
+	size_t nr_bad;
+	uint64_t waiting; /* blocks that are not loaded because one in front is missing */
 };
 
 /* A signal asked the process to end. */

@@ -243,11 +243,11 @@ static struct loader_run *loader_find_run(struct loader *l, const struct ship_la
 	return l->last;
 }
 
-uint64_t loader_next(struct loader *l, const struct ship_labels *labels, struct err *err)
+struct loader_next loader_next(struct loader *l, const struct ship_labels *labels, struct err *err)
 {
 	const struct loader_run *run = loader_find_run(l, labels, err);
 
-	return run ? run->next : 0;
+	return (struct loader_next){ run ? run->next : 0, run ? run->next_whole : 0 };
 }
 
 /* ---- flush -------------------------------------------------------------------------------- */

@@ -70,8 +70,15 @@ int loader_flush(struct loader *l, struct err *err);
 /* True if it is time for loader_flush(): enough rows, or the first is a second old. */
 bool loader_is_due(const struct loader *l);
 
-/* The number of the next block of a run that is needed; 0: the run is not known. */
-uint64_t loader_next(struct loader *l, const struct ship_labels *labels, struct err *err);
+/*
+ * The number of the next block of a run that is needed, and of the next one with whole coroutines
+ * (ship_whole.h); both 0: the run is not known.
+ */
+struct loader_next {
+	uint64_t block, whole;
+};
+
+struct loader_next loader_next(struct loader *l, const struct ship_labels *labels, struct err *err);
 
 struct loader_totals loader_totals_of(const struct loader *l);
 enum clickhouse_fault loader_fault(const struct loader *l);

@@ -363,7 +363,8 @@ static void a_state_is_continued(void)
 	store_fault("session_timeout=1&", 1, CLICKHOUSE_BUSY, CLICKHOUSE_SESSION_NOT_FOUND);
 	store_says("FROM waits WHERE", 1, "1\n");
 	open_loader(&o);
-	CHECK_EQ(loader_next(loader, &a, &err), 1);
+	CHECK_EQ(loader_next(loader, &a, &err).block, 1);
+	CHECK_EQ(loader_next(loader, &a, &err).whole, SHIP_WHOLE_FIRST);
 	put_block(&a, 0, 2000, 2, 500);
 	put_block(&a, 1, 9000, 2, 500);
 	{
