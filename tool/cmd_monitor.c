@@ -50,8 +50,8 @@ struct monitor {
 	int only; /* frame type; -1: all */
 	char *buf;
 	size_t used, size;
-	uint64_t drawn_ns, lost, lost_before;
-	bool terminal, waiting_told;
+	uint64_t drawn_ns, lost;
+	bool terminal;
 	int write_error;
 };
 
@@ -429,6 +429,16 @@ static int monitor_sink_begin(void *arg, struct err *err)
 	return 0;
 }
 
+static int monitor_write_failed(const struct monitor *m, struct err *err)
+{
+	/* The reader of stdout closed it: a normal end. */
+	if (m->write_error == -EPIPE)
+		return err_set(err, -EPIPE, "standard output was closed");
+	if (m->write_error)
+		return err_set(err, m->write_error, "cannot write: %s", strerror(-m->write_error));
+	return 0;
+}
+
 static int monitor_sink_flush(void *arg, struct err *err)
 {
 	struct monitor *m = arg;
@@ -444,12 +454,7 @@ static int monitor_sink_flush(void *arg, struct err *err)
 			m->write_error = errno ? -errno : -EIO;
 	}
 	follow_clock(m);
-	/* The reader of stdout closed it: a normal end. */
-	if (m->write_error == -EPIPE)
-		return err_set(err, -EPIPE, "standard output was closed");
-	if (m->write_error)
-		return err_set(err, m->write_error, "cannot write: %s", strerror(-m->write_error));
-	return 0;
+	return monitor_write_failed(m, err);
 }
 
 static void monitor_sink_talk(void *arg, int level, const char *text)
@@ -482,6 +487,8 @@ static int monitor_watch(struct monitor *m, struct err *err)
 		write_lines(m);
 	else if (m->attach.begun)
 		monitor_draw(m, (double)(clock_now_ns() - m->drawn_ns + 1) / 1e9);
+	if (!rc)
+		rc = monitor_write_failed(m, err);
 	return rc == -EPIPE ? 0 : rc;
 }
 
