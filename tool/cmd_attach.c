@@ -371,13 +371,20 @@ static bool attach_read_comment(char **comment, const char *path)
 	char *text = NULL;
 	size_t size = 0;
 	ssize_t got;
+	int code;
 
 	if (!file) {
 		message_print("attach", "cannot open '%s': %s", path, strerror(errno));
 		return false;
 	}
 	got = getdelim(&text, &size, '\0', file);
+	code = ferror(file) ? errno : 0;
 	fclose(file);
+	if (code) {
+		message_print("attach", "cannot read '%s': %s", path, strerror(code));
+		free(text);
+		return false;
+	}
 	if (got < 0) {
 		free(text);
 		text = strdup("");

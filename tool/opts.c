@@ -248,6 +248,14 @@ static const struct opt *opt_find_letter(const struct opt *o, char letter)
 	return NULL;
 }
 
+/* "-vvv" for an option that counts. */
+static bool opt_is_repeated(const struct opt *o, const char *word)
+{
+	const char letters[2] = { o->letter, '\0' };
+
+	return o->type == OPT_TYPE_COUNT && !word[1 + strspn(word + 1, letters)];
+}
+
 /* Parse one option: @word, and its argument, attached or in the next word. */
 static enum opt_result opt_parse_word(struct opt_walk *walk, const char *word, void *options)
 {
@@ -262,6 +270,10 @@ static enum opt_result opt_parse_word(struct opt_walk *walk, const char *word, v
 	if (!o && ((is_long && len == 6 && !strncmp(word, "--help", 6)) || !strcmp(word, "-h"))) {
 		command_help_print(walk->cmd);
 		return OPT_HELP;
+	}
+	if (o && !is_long && attached && opt_is_repeated(o, word)) {
+		*(int *)(void *)((char *)options + o->offset) += (int)strlen(word + 1);
+		return OPT_TAKEN;
 	}
 	if (!o || (!is_long && attached && !o->arg))
 		return opt_refuse_unknown(walk->cmd, word, is_long ? len - 2 : 0);

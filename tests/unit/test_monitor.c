@@ -21,8 +21,6 @@
 #include "frames/spec/frame_layout.h"
 #include "frames/spec/spec.h"
 
-extern const struct command command_monitor;
-
 static const char spec[] =
 	"emit C; buffer Mon default; enum colour { red, green = -7 };"
 	"frame event { int a; double d; string text[8]; enum colour hue; bool even; uint16 odd[2];"
@@ -202,7 +200,7 @@ static void send_other(int8_t b, uint32_t type)
 
 static int call(const char *a, const char *b, const char *c, const char *d)
 {
-	char words[6][16] = { "monitor" };
+	static char words[6][16] = { "monitor" };
 	char *argv[7] = { words[0] };
 	const char *const given[] = { a, b, c, d };
 	int i, argc = 1;
