@@ -607,6 +607,8 @@ int main(void)
 	RUN(a_comment_comes_from_a_file);
 	RUN(options_reach_the_attachment);
 	RUN(nothing_is_kept);
+	unlink("Att.ppt.old"); /* of runs that replaced one */
+	unlink("f.ppt.old");
 	CHECK_EQ(rmdir(dir), 0);
 	return 0;
 }

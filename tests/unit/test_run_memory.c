@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_run_memory.c - the process of `run --mem`: its names, its life, what is said of its failures.
+ * test_run_memory.c - the process of `run --mem`: its names, its life, what is said of its
+ * failures.
  *
  * The collector of memory accesses is the test's; the process and its signals are real.
  */
@@ -219,7 +220,7 @@ static void the_program_finds_the_region(void)
 	CHECK(world->is_released && !world->is_json && !world->is_quiet);
 	CHECK(!world->has_wrong_signals);
 	CHECK_EQ(world->nr_open, before + 2); /* it sees the end of this process */
-	CHECK_EQ(run_memory_end(&m, 3), 3); /* it has ended */
+	CHECK_EQ(run_memory_end(&m, 3), 3);   /* it has ended */
 }
 
 static void without_a_descriptor_there_is_the_path(void)
