@@ -17,6 +17,7 @@
 #include "base/monotonic.h"
 #include "look_wait.h"
 
+#define LOOK_NICE  10
 #define LOOK_CPU_S 60
 #ifdef __SANITIZE_ADDRESS__
 #define LOOK_MEMORY ((rlim_t)0) /* no limit: shadow memory is address space */
@@ -40,8 +41,10 @@ static void look_exec(const struct process_look *look, const char *pid, pid_t pa
 	setpgid(0, 0); /* Ctrl-C is for the collector */
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
-	if (setpriority(PRIO_PROCESS, 0, 10) < 0 || setrlimit(RLIMIT_CPU, &cpu) < 0 ||
-	    (LOOK_MEMORY && setrlimit(RLIMIT_AS, &memory) < 0) ||
+	/* Only root may raise a priority that is lower. */
+	if (getpriority(PRIO_PROCESS, 0) < LOOK_NICE)
+		setpriority(PRIO_PROCESS, 0, LOOK_NICE);
+	if (setrlimit(RLIMIT_CPU, &cpu) < 0 || (LOOK_MEMORY && setrlimit(RLIMIT_AS, &memory) < 0) ||
 	    setrlimit(RLIMIT_FSIZE, &size) < 0)
 		_exit(1);
 	execl("/proc/self/exe", "corotracer", "why", "--json", "-p", pid, (char *)NULL);
