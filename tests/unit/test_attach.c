@@ -23,6 +23,7 @@
 #include "frames/spec/frame_layout.h"
 #include "frames/spec/spec.h"
 #include "frames_show.h"
+#include "terminal.h"
 
 static const char spec[] = "emit C; buffer Att default; frame event { int a; int b; }";
 
@@ -416,6 +417,51 @@ static void verbose_runs_say_more(void)
 	CHECK_EQ(unlink("Att.ppt"), 0);
 }
 
+static void save_for_a_second(struct attach *a)
+{
+	struct attach_sink *sink = &a->config.sink;
+	struct err err = { 0 };
+	int i;
+
+	a->begun = true;
+	CHECK_EQ(sink->begin(sink->arg, &err), 0);
+	for (i = 0; i < 8; i++) {
+		save_frame(a, (uint32_t)i + 1);
+		a->stats.recorded += 1000;
+		a->stats.slots = 64;
+		a->ring.missed = 3;
+		CHECK_EQ(sink->flush(sink->arg, &err), 0);
+		now += NS_PER_SEC / 8;
+	}
+	sink->say(sink->arg, 0, "a message");
+}
+
+static const char *record_on_terminal(const char *option)
+{
+	run_new();
+	story = save_for_a_second;
+	terminal_begin(stderr, 24);
+	CHECK_EQ(call("-p42", option, NULL, NULL), EXIT_OK);
+	return terminal_end();
+}
+
+/* Four times a second, and it is gone afterwards. */
+static void a_terminal_shows_the_progress(void)
+{
+	CHECK_STR(record_on_terminal("-of.ppt"),
+		  "waiting for the program's next frame (Ctrl-C ends)\r\033[K1,000 frames, 3 lost, "
+		  "64 slots (Ctrl-C ends)\r\033[K3,000 frames, 3 lost, 64 slots (Ctrl-C "
+		  "ends)\r\033[K5,000 frames, 3 lost, 64 slots (Ctrl-C ends)\r\033[K7,000 frames, "
+		  "3 lost, 64 slots (Ctrl-C ends)\r\033[Kcorotracer attach: a message\n"
+		  "f.ppt: 3 frames of 'Att' in 2.000 s, none lost\n"
+		  "  ring        64 slots, at most 2 waiting\n"
+		  "  program     process 42, never stopped; it has ended\n");
+	CHECK_STR(record_on_terminal("-q"), "");
+	CHECK(!strchr(record_on_terminal("-v"), '\033'));
+	CHECK_EQ(unlink("Att.ppt"), 0);
+	CHECK_EQ(unlink("f.ppt"), 0);
+}
+
 /* ---- warnings ------------------------------------------------------------------------------- */
 
 static void warnings_precede_the_summary(void)
@@ -594,12 +640,14 @@ static void nothing_is_kept(void)
 int main(void)
 {
 	CHECK(mkdtemp(dir) && chdir(dir) == 0);
+	alarm(20);
 	RUN(frames_and_marks_are_recorded);
 	RUN(the_summary_is_text_or_json);
 	RUN(each_end_has_a_word);
 	RUN(losses_have_a_hint);
 	RUN(a_quiet_run_says_what_was_lost);
 	RUN(verbose_runs_say_more);
+	RUN(a_terminal_shows_the_progress);
 	RUN(warnings_precede_the_summary);
 	RUN(a_counter_that_a_thread_cannot_open_is_named);
 	RUN(failures_are_told);

@@ -358,6 +358,11 @@ static void what_waiting_does_not_mend_ends_it(void)
 
 static void an_idle_stream_ends_it_if_asked(void)
 {
+	STREAM(NOTHING, NOTHING, WHOLE('a', 1, "x"), NOTHING, NOTHING, NOTHING, NOTHING);
+	lasts_ns = NS_PER_SEC;
+	job.idle_s = 3;
+	load(0, "open a1:x flush ack1 close ", 0);
+	CHECK_EQ(at, 6); /* three seconds after the block */
 	STREAM(WHOLE('a', 1, "x"), NOTHING, NOTHING, NOTHING, WHOLE('a', 2, "y"));
 	lasts_ns = NS_PER_SEC;
 	job.idle_s = 2;

@@ -20,12 +20,13 @@
 #include "frames/live/attach_session.h"
 #include "frames/spec/frame_layout.h"
 #include "frames/spec/spec.h"
+#include "terminal.h"
 
 static const char spec[] =
 	"emit C; buffer Mon default; enum colour { red, green = -7 };"
 	"frame event { int a; double d; string text[8]; enum colour hue; bool even; uint16 odd[2];"
 	" interval time took; time at; }"
-	"frame other { int8 b; }";
+	"frame other { int8 b; int8 a_name_with_a_width_of_30_cols; }";
 
 static struct attach *attach;
 static int opens, starts, runs, resolves;
@@ -248,31 +249,35 @@ static void a_table_has_rates_and_percentiles(void)
 {
 	CHECK_STR(watch(frames_of_a_second, EXIT_OK, NULL, NULL, stdout),
 		  "Mon of process 42 (prog), 64 slots, 1,234 lost\n"
-		  "                          least       median         90 %         99 %         "
-		  "most\n"
-		  "event                      11/s           11 in all\n"
-		  "  a                           1            5            9           10          "
-		  " 10\n"
-		  "  d                         0.5            2            2            2          "
-		  "  2  of 90.9 %\n"
-		  "  text             x 54.5 %, (empty) 45.5 %\n"
-		  "  hue              red 81.8 %, 5 9.1 %, green 9.1 %\n"
-		  "  even             true 63.6 %, false 36.4 %\n"
-		  "  odd                         1            3            8           10          "
-		  " 10\n"
-		  "  took_duration        1.500 us     1.500 us     1.500 us     1.500 us     "
-		  "1.500 us\n"
-		  "other                       1/s            1 in all\n"
-		  "  b                          -3           -3           -3           -3          "
-		  " -3\n"
+		  "                                        least       median         90 %         "
+		  "99 %         most\n"
+		  "event                                    11/s           11 in all\n"
+		  "  a                                         1            5            9         "
+		  "  10           10\n"
+		  "  d                                       0.5            2            2         "
+		  "   2            2  of 90.9 %\n"
+		  "  text                           x 54.5 %, (empty) 45.5 %\n"
+		  "  hue                            red 81.8 %, 5 9.1 %, green 9.1 %\n"
+		  "  even                           true 63.6 %, false 36.4 %\n"
+		  "  odd                                       1            3            8         "
+		  "  10           10\n"
+		  "  took_duration                      1.500 us     1.500 us     1.500 us     "
+		  "1.500 us     1.500 us\n"
+		  "other                                     1/s            1 in all\n"
+		  "  b                                        -3           -3           -3         "
+		  "  -3           -3\n"
+		  "  a_name_with_a_width_of_30_cols            0            0            0         "
+		  "   0            0\n"
 		  "\n"
 		  "Mon of process 42 (prog), 64 slots, 1,234 lost\n"
-		  "                          least       median         90 %         99 %         "
-		  "most\n"
-		  "event                       0/s           11 in all\n"
-		  "other                       4/s            3 in all\n"
-		  "  b                           1            1            2            2          "
-		  "  2\n"
+		  "                                        least       median         90 %         "
+		  "99 %         most\n"
+		  "event                                     0/s           11 in all\n"
+		  "other                                     4/s            3 in all\n"
+		  "  b                                         1            1            2         "
+		  "   2            2\n"
+		  "  a_name_with_a_width_of_30_cols            0            0            0         "
+		  "   0            0\n"
 		  "\n");
 	CHECK_STR(log_text, "open start run stop release counters ");
 }
@@ -281,18 +286,22 @@ static void frames_of_one_type(void)
 {
 	CHECK_STR(watch(frames_of_a_second, EXIT_OK, "--frame", "other", stdout),
 		  "Mon of process 42 (prog), 64 slots, 1,234 lost\n"
-		  "                          least       median         90 %         99 %         "
-		  "most\n"
-		  "other                       1/s            1 in all\n"
-		  "  b                          -3           -3           -3           -3          "
-		  " -3\n"
+		  "                                        least       median         90 %         "
+		  "99 %         most\n"
+		  "other                                     1/s            1 in all\n"
+		  "  b                                        -3           -3           -3         "
+		  "  -3           -3\n"
+		  "  a_name_with_a_width_of_30_cols            0            0            0         "
+		  "   0            0\n"
 		  "\n"
 		  "Mon of process 42 (prog), 64 slots, 1,234 lost\n"
-		  "                          least       median         90 %         99 %         "
-		  "most\n"
-		  "other                       4/s            3 in all\n"
-		  "  b                           1            1            2            2          "
-		  "  2\n"
+		  "                                        least       median         90 %         "
+		  "99 %         most\n"
+		  "other                                     4/s            3 in all\n"
+		  "  b                                         1            1            2         "
+		  "   2            2\n"
+		  "  a_name_with_a_width_of_30_cols            0            0            0         "
+		  "   0            0\n"
 		  "\n");
 	CHECK_STR(watch(frames_of_a_second, EXIT_FAILED, "--frame", "wrong", stderr),
 		  "corotracer monitor: buffer 'Mon' has no frames 'wrong'\n");
@@ -316,23 +325,69 @@ static void the_most_frequent_texts_are_shown(void)
 {
 	CHECK_STR(watch(different_texts, EXIT_OK, NULL, NULL, stdout),
 		  "Mon of process 42 (prog), 64 slots, 0 lost\n"
-		  "                          least       median         90 %         99 %         "
-		  "most\n"
-		  "event                      10/s           20 in all\n"
-		  "  a                           0            9           17           19          "
-		  " 19\n"
-		  "  d                       1e+12        1e+12        1e+12        1e+12        "
-		  "1e+12\n"
-		  "  text             t0 50.0 %, t10 5.0 %, t11 5.0 %, t12 5.0 %, t13 5.0 %, t14 "
-		  "5.0 %, 5 others 25.0 %\n"
-		  "  hue              red 100.0 %\n"
-		  "  even             true 100.0 %\n"
-		  "  odd                         0            3           15           19          "
-		  " 19\n"
-		  "  took_duration            0 ns         0 ns         0 ns         0 ns         "
-		  "0 ns\n"
-		  "other                       0/s            0 in all\n"
+		  "                                        least       median         90 %         "
+		  "99 %         most\n"
+		  "event                                    10/s           20 in all\n"
+		  "  a                                         0            9           17         "
+		  "  19           19\n"
+		  "  d                                     1e+12        1e+12        1e+12        "
+		  "1e+12        1e+12\n"
+		  "  text                           t0 50.0 %, t10 5.0 %, t11 5.0 %, t12 5.0 %, "
+		  "t13 5.0 %, t14 5.0 %, 5 others 25.0 %\n"
+		  "  hue                            red 100.0 %\n"
+		  "  even                           true 100.0 %\n"
+		  "  odd                                       0            3           15         "
+		  "  19           19\n"
+		  "  took_duration                          0 ns         0 ns         0 ns         "
+		  "0 ns         0 ns\n"
+		  "other                                     0/s            0 in all\n"
 		  "\n");
+}
+
+/* @lines: of the terminal. */
+static const char *watch_terminal(unsigned short lines, const char *b)
+{
+	story = frames_of_a_second;
+	now = 1000 * NS_PER_SEC;
+	terminal_begin(stdout, lines);
+	captured_begin(stderr);
+	CHECK_EQ(call("-p42", b, NULL, NULL), EXIT_OK);
+	CHECK_STR(captured_end(),
+		  b ? "" : "corotracer monitor: waiting for the program's next frame\n");
+	return terminal_end();
+}
+
+static void a_terminal_shows_what_fits(void)
+{
+	CHECK_STR(watch_terminal(8, NULL),
+		  "\033[H\033[JMon of process 42 (prog), 64 slots, 1,234 lost; Ctrl-C ends\n"
+		  "                                        least       median         90 %         "
+		  "99 %         most\n"
+		  "event                                    11/s           11 in all\n"
+		  "  a                                         1            5            9         "
+		  "  10           10\n"
+		  "  d                                       0.5            2            2         "
+		  "   2            2  of 90.9 %\n"
+		  "  text                           x 54.5 %, (empty) 45.5 %\n"
+		  "  hue                            red 81.8 %, 5 9.1 %, green 9.1 %\n"
+		  "\033[H\033[JMon of process 42 (prog), 64 slots, 1,234 lost; Ctrl-C ends\n"
+		  "                                        least       median         90 %         "
+		  "99 %         most\n"
+		  "event                                     0/s           11 in all\n"
+		  "other                                     4/s            3 in all\n"
+		  "  b                                         1            1            2         "
+		  "   2            2\n"
+		  "  a_name_with_a_width_of_30_cols            0            0            0         "
+		  "   0            0\n");
+	CHECK_STR(watch_terminal(4, NULL),
+		  "\033[H\033[JMon of process 42 (prog), 64 slots, 1,234 lost; Ctrl-C ends\n"
+		  "                                        least       median         90 %         "
+		  "99 %         most\n"
+		  "\033[H\033[JMon of process 42 (prog), 64 slots, 1,234 lost; Ctrl-C ends\n"
+		  "                                        least       median         90 %         "
+		  "99 %         most\n");
+	CHECK(strstr(watch_terminal(0, NULL), "  took_duration") != NULL); /* not known */
+	CHECK(!strstr(watch_terminal(8, "--json"), "\033"));
 }
 
 static void lines_are_written(void)
@@ -371,9 +426,12 @@ static void lines_are_written(void)
 		  "{\"frame\":\"event\",\"ppt_seqno\":9,\"a\":1,\"d\":null,\"text\":\"x\",\"hue\":"
 		  "5,\"even\":false,\"odd\":[3,1],\"took_start\":5000000000,\"took_end\":"
 		  "5000001500,\"took_duration\":1500,\"at\":null}\n"
-		  "{\"frame\":\"other\",\"ppt_seqno\":10,\"b\":-3}\n"
-		  "{\"frame\":\"other\",\"ppt_seqno\":10,\"b\":1}\n"
-		  "{\"frame\":\"other\",\"ppt_seqno\":10,\"b\":2}\n");
+		  "{\"frame\":\"other\",\"ppt_seqno\":10,\"b\":-3,\"a_name_with_a_width_of_30_"
+		  "cols\":0}\n"
+		  "{\"frame\":\"other\",\"ppt_seqno\":10,\"b\":1,\"a_name_with_a_width_of_30_"
+		  "cols\":0}\n"
+		  "{\"frame\":\"other\",\"ppt_seqno\":10,\"b\":2,\"a_name_with_a_width_of_30_"
+		  "cols\":0}\n");
 }
 
 static void without_a_frame_there_is_no_table(void)
@@ -486,9 +544,11 @@ static void nothing_is_kept(void)
 
 int main(void)
 {
+	alarm(20);
 	RUN(a_table_has_rates_and_percentiles);
 	RUN(frames_of_one_type);
 	RUN(the_most_frequent_texts_are_shown);
+	RUN(a_terminal_shows_what_fits);
 	RUN(lines_are_written);
 	RUN(without_a_frame_there_is_no_table);
 	RUN(failures_are_told);
