@@ -51,7 +51,8 @@ static inline const char *terminal_end(void)
 
 	fflush(terminal.stream);
 	fcntl(terminal.fd, F_SETFL, O_NONBLOCK);
-	while ((got = read(terminal.fd, terminal.text + used, sizeof(terminal.text) - 1 - used)) > 0)
+	while ((got = read(terminal.fd, terminal.text + used, sizeof(terminal.text) - 1 - used)) >
+	       0)
 		used += (size_t)got;
 	terminal.text[used] = '\0';
 	CHECK(dup2(terminal.before, fileno(terminal.stream)) >= 0);
