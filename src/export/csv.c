@@ -235,6 +235,8 @@ static void csv_drop(struct sink_job *job)
 
 	for (t = 0; t < job->nr_tables; t++)
 		outfile_drop(&s->files[t]);
+	if (s->folder)
+		rmdir(s->folder); /* it stays if it has a file */
 }
 
 const struct sink sink_csv = {

@@ -334,14 +334,16 @@ int collector_run(const struct collector_config *config, struct collector_result
 	return world.collects;
 }
 
-void progress_start(struct progress *p, const char *what, uint64_t total)
+void __wrap_progress_start(struct progress *p, const char *what, uint64_t total);
+void __wrap_progress_start(struct progress *p, const char *what, uint64_t total)
 {
 	CHECK_STR(what, "the program has ended; writing (Ctrl-C: stop)");
 	p->total = total;
 	note("start");
 }
 
-void progress_update(struct progress *p, uint64_t done)
+void __wrap_progress_update(struct progress *p, uint64_t done);
+void __wrap_progress_update(struct progress *p, uint64_t done)
 {
 	char text[32];
 
@@ -349,13 +351,15 @@ void progress_update(struct progress *p, uint64_t done)
 	note(text);
 }
 
-void progress_full(struct progress *p, const char *rest)
+void __wrap_progress_full(struct progress *p, const char *rest);
+void __wrap_progress_full(struct progress *p, const char *rest)
 {
 	CHECK(p->total && !rest);
 	note("full");
 }
 
-void progress_end(struct progress *p)
+void __wrap_progress_end(struct progress *p);
+void __wrap_progress_end(struct progress *p)
 {
 	CHECK(p->total);
 	note("end");
