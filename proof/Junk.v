@@ -10,11 +10,9 @@
    For runs in which the collector believes the seqs of an honest writer (seq_fits(): at most
    one event per nanosecond).
 *)
-Require Import Arith List Lia Bool ZArith ZifyNat.
+Require Import Arith List Lia Bool.
 Require Import Memory Slot Writer Reader Torn Theorems.
 Import ListNotations.
-
-Ltac Zify.zify_post_hook ::= Z.to_euclidean_division_equations.
 
 Definition believed (c : choice) : Prop :=
   match c with CRead _ _ fits _ => fits = true | _ => True end.

@@ -334,7 +334,7 @@ Proof.
   - assert (E : r ++ [nth (length r) x 0] = x) by (rewrite RN; apply firstn_all2; lia).
     rewrite E. assert (RS : rs ++ [x] = firstn (S (length rs)) it).
     { rewrite R1 at 1; apply firstn_S; assumption. }
-    eapply copied_inv with (done := done) (it := it) (rest := rest); fold u; fold n; eauto;
+    eapply copied_inv with (done := done) (it := it) (rest := rest); fold u; fold n; try eassumption;
       rewrite ?app_length; cbn [length]; try lia.
     + rewrite I; reflexivity.
     + replace (length rs + 1) with (S (length rs)) by lia; assumption.

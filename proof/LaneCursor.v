@@ -40,8 +40,8 @@ Proof.
   - rewrite app_length; cbn; intro L; destruct G as [[_ [Z|Z]]|Z]; auto.
     + left; replace (length (adopted u) + 1 - 1) with (length (adopted u)) by lia; lia.
     + rewrite Z in L; cbn in L; lia.
-  - left; rewrite app_length; cbn; destruct lk_given as [X|[[X Y]|(X & _)]];
-      destruct G as [[Z _]|Z]; try rewrite Z in *; cbn in *; lia.
+  - left; rewrite app_length; cbn [length]; clear - G lk_given.
+    destruct lk_given as [X|[[X Y]|(X & _)]]; destruct G as [[Z _]|Z]; rewrite ?Z in *; cbn in *; lia.
 Qed.
 
 Lemma cursor_head : forall m own l p u v h t, lane_ok m own l p u v ->

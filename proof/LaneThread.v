@@ -178,17 +178,19 @@ Qed.
 
 (* What most stores leave as it is. *)
 Ltac unchanged CO NCL :=
-  fields; rewrite ?phase_at by (assumption || discriminate); intros;
-  try (exfalso; eapply NCL; eauto; fail);
+  fields; try assumption; rewrite ?phase_at by (assumption || discriminate); intros;
+  try (exfalso; eapply NCL; eassumption);
   try (eapply CO; eauto; fail);
   try match goal with H : nth_error (append _ _ _ _) _ = _ |- _ =>
     rewrite append_other in H by discriminate end;
   try (rewrite append_other by discriminate; assumption);
   try (rewrite newest_other by congruence);
   try (rewrite append_other by discriminate; split;
-       [eapply counts_same; [apply append_other; discriminate|]|]; tauto);
+       match goal with H : counts _ _ /\ _ |- _ =>
+         solve [eapply counts_same; [apply append_other; discriminate|exact (proj1 H)]
+               |exact (proj2 H)] end);
   try (eapply covers_same; [apply append_other; congruence|]);
-  eauto; try congruence.
+  eauto 4; try congruence.
 
 Ltac begin_store K D E ST :=
   pose proof some_room as SR; pose proof honest as HO;

@@ -5,11 +5,9 @@
    The central part is copy_ok: each field of the copy is the event's, or the reader will
    know, once it has passed its fence, that the slot was marked again.
 *)
-Require Import Arith List Lia Bool ZArith ZifyNat Permutation Sorted.
+Require Import Arith List Lia Bool Permutation Sorted.
 Require Import Memory Slot Writer.
 Import ListNotations.
-
-Ltac Zify.zify_post_hook ::= Z.to_euclidean_division_equations.
 
 (* ---- what has been begun ------------------------------------------------- *)
 

@@ -6,11 +6,9 @@
    writes, any events that the collector accepts (a time that is not 0, an
    is_active that is 0 or 1).
 *)
-Require Import Arith List Lia Bool ZArith ZifyNat Permutation Sorted.
+Require Import Arith List Lia Bool Permutation Sorted.
 Require Import Memory Slot Writer Reader Torn.
 Import ListNotations.
-
-Ltac Zify.zify_post_hook ::= Z.to_euclidean_division_equations.
 
 Definition believable_events (ev : nat -> field -> nat) : Prop :=
   forall k, ev k Time <> 0 /\ ev k Act <= 1.

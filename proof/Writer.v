@@ -10,9 +10,10 @@ Require Import Arith List Lia Bool ZArith ZifyNat.
 Require Import Memory Slot.
 Import ListNotations.
 
-Ltac Zify.zify_post_hook ::= Z.to_euclidean_division_equations.
+(* Quotients become equations where arith asks for it: for every lia they would take most of the time. *)
+Ltac Zify.zify_convert_to_euclidean_division_equations_flag ::= constr:(false).
 
-Ltac arith := unfold slot_of, seq_of, event_of, slots in *; lia.
+Ltac arith := unfold slot_of, seq_of, event_of, slots in *; Zify.zify; Z.to_euclidean_division_equations; lia.
 
 (* ---- counting ------------------------------------------------------------ *)
 
