@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "memory/format/block_unpack.h"
+#include "memory/format/loop_keys.h"
 #include "memory/format/unpack_stream.h"
 #include "memory/format/varint_run.h"
 
-#define PART       64u /* accesses that are decoded without a look at the streams */
-#define STEADY     32u /* zeros that are worth the search for a loop */
-#define STEADY_MAX 16u /* sites of a loop */
+#define PART   64u /* accesses that are decoded without a look at the streams */
+#define STEADY 32u /* zeros that are worth the search for a loop */
 
 /* What a run changes at every access, in local variables: the output may alias the block's state.
  */
@@ -331,6 +331,21 @@ static uint32_t steady_symbols(const struct unpacking *g, uint32_t max)
 	return nr;
 }
 
+/* The number of zeros at the end of the next @nr symbols; 0: too few for a loop. */
+static uint32_t steady_tail(const struct unpacking *g, uint32_t nr)
+{
+	const uint8_t *end = g->symbols.at + nr;
+	uint32_t zeros = 0;
+	uint64_t x;
+
+	for (; zeros + 8 <= nr; zeros += 8) {
+		memcpy(&x, end - zeros - 8, sizeof(x));
+		if (x)
+			break;
+	}
+	return zeros < STEADY ? 0 : zeros;
+}
+
 /* The sites of the loop that begins after @here.  Returns their number; 0: too many. */
 static uint32_t steady_sites(const struct unpack_site *here, struct unpack_site **sites)
 {
@@ -340,7 +355,7 @@ static uint32_t steady_sites(const struct unpack_site *here, struct unpack_site 
 	do {
 		sites[nr++] = site;
 		site = site->next;
-	} while (site != sites[0] && nr < STEADY_MAX);
+	} while (site != sites[0] && nr < LOOP_SITES_MAX);
 	return site == sites[0] ? nr : 0;
 }
 
@@ -365,21 +380,19 @@ static void steady_accesses(struct unpack_site *const *sites, uint32_t period,
 static uint32_t steady_keys(struct unpack_site *const *sites, uint32_t period,
 			    struct mem_lines *lines, uint32_t nr)
 {
-	struct run_keys keys = run_keys_of(lines, 0);
+	struct loop_sites loop = { .nr = period, .shift = lines->shift };
 	uint64_t count = 0;
-	uint32_t i, k;
+	uint32_t k;
 
 	for (k = 0; k < period; k++) {
-		const struct unpack_site copy = *sites[k];
-		uint64_t address = copy.last;
-
-		count += copy.count;
-		for (i = k; i < nr; i += period) {
-			address += copy.delta[UNPACK_STRIDE];
-			if (!run_put_key(&keys, &copy, address, i))
-				nr = i - k;
-		}
+		loop.last[k] = sites[k]->last;
+		loop.stride[k] = sites[k]->delta[UNPACK_STRIDE];
+		loop.key[k] = sites[k]->key;
+		loop.more[k] = sites[k]->more;
+		count += sites[k]->count;
 	}
+	nr = loop_keys(&loop, nr, lines->key + lines->nr);
+	nr -= nr % period;
 	run_add_keys(lines, nr, count * (nr / period));
 	return nr;
 }
@@ -408,7 +421,7 @@ static void steady_end(struct unpacking *g, struct unpack_site *const *sites, ui
 static uint32_t run_steady(struct unpacking *g, struct mem_access *out, struct mem_lines *lines,
 			   uint32_t nr)
 {
-	struct unpack_site *sites[STEADY_MAX];
+	struct unpack_site *sites[LOOP_SITES_MAX];
 	uint32_t period = steady_sites(g->here, sites), all;
 
 	all = nr -= period ? nr % period : nr;
@@ -441,11 +454,13 @@ run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct m
 
 	*stops = false;
 	if (zeros >= STEADY) {
-		zeros = run_steady(g, out, lines, zeros);
-		if (zeros)
-			return zeros;
+		did = run_steady(g, out, lines, zeros);
+		if (did)
+			return did;
 	}
 	nr = nr < PART ? nr : PART;
+	if (zeros < STEADY && !g->has_no_key)
+		nr -= steady_tail(g, nr); /* the next part is a loop */
 	own = ahead_has(&u->fast->own, &u->own, nr);
 	near = ahead_has(&u->fast->near, &u->near, nr);
 	if (own && near)
