@@ -58,7 +58,7 @@ static inline __mmask8 lru_avx512_find(lru_vector v, lru_vector all)
 				       _mm512_set1_epi64(~(long long)SLOT_DIRTY));
 }
 
-static inline bool lru_avx512_use_8(uint64_t *set, uint64_t value, uint64_t *victim)
+static inline uint64_t lru_avx512_use_8(uint64_t *set, uint64_t value, uint64_t *victim)
 {
 	lru_vector all = _mm512_set1_epi64((long long)value), v = _mm512_loadu_si512(set);
 	__mmask8 found = lru_avx512_find(v, all);
@@ -68,10 +68,10 @@ static inline bool lru_avx512_use_8(uint64_t *set, uint64_t value, uint64_t *vic
 
 	*victim = set[7];
 	_mm512_storeu_si512(set, _mm512_mask_or_epi64(moved, 1, all, front));
-	return found;
+	return (uint64_t)((int64_t)found - 1) >> 63;
 }
 
-static inline bool lru_avx512_use_16(uint64_t *set, uint64_t value, uint64_t *victim)
+static inline uint64_t lru_avx512_use_16(uint64_t *set, uint64_t value, uint64_t *victim)
 {
 	lru_vector all = _mm512_set1_epi64((long long)value);
 	lru_vector low = _mm512_loadu_si512(set), high = _mm512_loadu_si512(set + 8);
@@ -85,7 +85,7 @@ static inline bool lru_avx512_use_16(uint64_t *set, uint64_t value, uint64_t *vi
 	_mm512_storeu_si512(set, _mm512_mask_or_epi64(moved, 1, all, front));
 	_mm512_storeu_si512(set + 8,
 			    _mm512_mask_alignr_epi64(high, (__mmask8)(moves >> 8), high, low, 7));
-	return found;
+	return (uint64_t)((int64_t)found - 1) >> 63;
 }
 
 /* ---- eight keys at a time ---------------------------------------------------- */

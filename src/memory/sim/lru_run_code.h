@@ -28,7 +28,11 @@
 
 /* ---- one set --------------------------------------------------------------- */
 
-LRU_INLINE bool lru_use_slots(uint64_t *set, uint32_t ways, uint64_t value, uint64_t *victim)
+/*
+ * lru_use_...(): look up the line of @value, which is SLOT_OF(line), dirty or not.  Returns 0 for a
+ * hit; 1 for a miss: then the line is inserted, and *@victim is the slot that was evicted.
+ */
+LRU_INLINE uint64_t lru_use_slots(uint64_t *set, uint32_t ways, uint64_t value, uint64_t *victim)
 {
 	uint64_t want = value & ~SLOT_DIRTY, next = value, was;
 	uint32_t i;
@@ -38,18 +42,17 @@ LRU_INLINE bool lru_use_slots(uint64_t *set, uint32_t ways, uint64_t value, uint
 		set[i] = next;
 		if ((was & ~SLOT_DIRTY) == want) {
 			set[0] |= was;
-			return true;
+			return 0;
 		}
 		next = was;
 	}
 	*victim = next;
-	return false;
+	return 1;
 }
 
 #if LRU_LANES > 1
-/* @value is SLOT_OF(line), dirty or not.  Returns true for a hit; else *@victim is set. */
-LRU_INLINE bool lru_use_vectors(uint64_t *set, const uint32_t ways, uint64_t value,
-				uint64_t *victim)
+LRU_INLINE uint64_t lru_use_vectors(uint64_t *set, const uint32_t ways, uint64_t value,
+				    uint64_t *victim)
 {
 	lru_vector v[CACHE_WAYS_MAX / LRU_LANES], before, want = LRU_ALL(value >> 1);
 	uint64_t found = 0, moves, was;
@@ -71,11 +74,11 @@ LRU_INLINE bool lru_use_vectors(uint64_t *set, const uint32_t ways, uint64_t val
 				    (uint32_t)(moves >> i) & ((1u << LRU_LANES) - 1)));
 		before = v[i / LRU_LANES];
 	}
-	return found;
+	return !found;
 }
 #endif
 
-LRU_INLINE bool lru_use_set(uint64_t *set, uint32_t ways, uint64_t value, uint64_t *victim)
+LRU_INLINE uint64_t lru_use_set(uint64_t *set, uint32_t ways, uint64_t value, uint64_t *victim)
 {
 #ifdef LRU_USE_8
 	if (ways == 8)
@@ -138,10 +141,13 @@ LRU_INLINE void lru_ask(struct lru_asked *a, uint64_t missed, uint64_t request, 
 
 	*a->next = request;
 	a->next += missed;
-	*a->next = SLOT_LINE(victim) << shift | LRU_WRITE_BACK;
+	/* Of a dirty victim; a clean one is not kept. */
+	*a->next = (victim - SLOT_OF(UINT64_C(0)) - SLOT_DIRTY) << (shift - 4) | LRU_WRITE_BACK;
 	a->next += dirty;
-	if (LRU_NEVER(!victim))
+	if (LRU_NEVER(!victim)) {
+		__asm__ volatile(""); /* a branch: caches are full most of the time */
 		a->fresh += missed;
+	}
 }
 
 LRU_INLINE void lru_end_asking(struct lru_run *x, uint32_t k, const struct lru_asked *a)
@@ -157,8 +163,7 @@ LRU_INLINE void lru_note(struct lru_run *x, uint32_t k, uint64_t line, uint64_t 
 
 /* ---- levels after the first -------------------------------------------------- */
 
-/* Look up, and insert after a miss: then *@victim is the slot that was evicted, or 0. */
-LRU_INLINE bool lru_use_level(struct cache *c, uint64_t line, uint64_t *victim)
+LRU_INLINE uint64_t lru_use_level(struct cache *c, uint64_t line, uint64_t *victim)
 {
 	uint64_t *slot;
 
@@ -169,7 +174,7 @@ LRU_INLINE bool lru_use_level(struct cache *c, uint64_t line, uint64_t *victim)
 		cache_use(c, slot);
 	else
 		cache_insert(c, SLOT_OF(line), victim);
-	return slot;
+	return !slot;
 }
 
 /* A dirty line comes from a level above: if this level does not hold it, the next one gets it. */
@@ -189,10 +194,10 @@ LRU_INLINE uint64_t *lru_write_back(const struct cache *c, uint64_t request, uin
 }
 
 /* The same in an LRU set whose first line is probably the one. */
-LRU_INLINE bool lru_use_ordered(uint64_t *set, const uint32_t ways, uint64_t value,
-				uint64_t *victim)
+LRU_INLINE uint64_t lru_use_ordered(uint64_t *set, const uint32_t ways, uint64_t value,
+				    uint64_t *victim)
 {
-	return (*set & ~SLOT_DIRTY) == value || lru_use_set(set, ways, value, victim);
+	return (*set & ~SLOT_DIRTY) == value ? 0 : lru_use_set(set, ways, value, victim);
 }
 
 LRU_INLINE void lru_fetch_set(const uint64_t *set, const uint32_t ways)
@@ -226,10 +231,10 @@ LRU_INLINE void lru_run_level(struct lru_run *x, uint32_t k, const uint32_t ways
 			continue;
 		}
 		if (ways)
-			missed = !lru_use_ordered(slots + (line & mask) * ways, ways, SLOT_OF(line),
-						  &victim);
+			missed = lru_use_ordered(slots + (line & mask) * ways, ways, SLOT_OF(line),
+						 &victim);
 		else
-			missed = !lru_use_level(c, line, &victim);
+			missed = lru_use_level(c, line, &victim);
 		writes += request & USE_WRITE;
 		if (notes)
 			lru_note(x, k, line, (request & USE_WRITE) | missed * USE_MISS);
@@ -329,37 +334,42 @@ LRU_INLINE void lru_end_first(struct lru_run *x, const struct lru_first *f)
 }
 
 /* @ways: 8 or 12, and a number of sets that is a power of two; 0: any. */
-LRU_INLINE uint64_t *lru_first_set(const struct cache *c, uint64_t line, const uint32_t ways)
+LRU_INLINE uint64_t *lru_first_set(const struct cache *c, uint64_t key, const uint32_t ways)
 {
-	return ways ? c->slots + (line & c->mask) * ways : cache_set(c, line);
+	uint64_t from_first = key - SLOT_OF(UINT64_C(0));
+
+	if (ways == 8) /* a set has 64 bytes: fewer instructions */
+		return (uint64_t *)(void *)((char *)c->slots + (from_first << 2 & c->mask << 6));
+	return ways ? c->slots + (from_first >> 4 & c->mask) * ways : cache_set(c, from_first >> 4);
 }
 
-LRU_INLINE void lru_use_line(struct lru_first *f, uint64_t line, uint64_t is_write, size_t index,
-			     const uint32_t ways, const enum lru_notes notes)
+/* @key: SLOT_OF(line), and USE_WRITE. */
+LRU_INLINE void lru_use_key(struct lru_first *f, uint64_t key, size_t index, const uint32_t ways,
+			    const enum lru_notes notes)
 {
-	uint64_t *set = lru_first_set(f->cache, line, ways), want = SLOT_OF(line), front = *set;
-	uint64_t victim = 0, missed;
+	uint64_t *set = lru_first_set(f->cache, key, ways), front = *set, victim = 0, missed;
 
-	if ((front & ~SLOT_DIRTY) == want) {
-		if (LRU_NEVER(is_write & ~front))
-			*set = front | SLOT_DIRTY;
+	if ((front ^ key) <= SLOT_DIRTY) {
+		if (LRU_NEVER(key > front))
+			*set = key;
 		if (notes) { /* without a branch: a read is often followed by a write */
-			*f->noted = want | is_write;
-			f->noted += f->last != want;
-			f->last = want;
+			*f->noted = key;
+			f->noted += f->last != (key & ~USE_WRITE);
+			f->last = key & ~USE_WRITE;
 		}
 		return;
 	}
-	missed = !lru_use_set(set, ways ? ways : f->cache->ways, want | is_write, &victim);
+	missed = lru_use_set(set, ways ? ways : f->cache->ways, key, &victim);
 	if (notes) {
-		*f->noted++ = want | is_write | missed * USE_MISS;
-		f->last = want;
+		*f->noted++ = key | missed * USE_MISS;
+		f->last = key & ~USE_WRITE;
 	}
 	if (notes == LRU_MISS_NOTES) {
 		*f->missed = (uint32_t)index;
 		f->missed += missed;
 	}
-	lru_ask(&f->asked, missed, line << f->cache->shift | is_write, victim, f->cache->shift);
+	lru_ask(&f->asked, missed, SLOT_LINE(key) << f->cache->shift | (key & USE_WRITE), victim,
+		f->cache->shift);
 }
 
 /* An access of no line, or of several lines. */
@@ -378,7 +388,7 @@ static void lru_use_lines(struct lru_run *x, struct lru_first *f, const struct m
 	x->straddles += last != line;
 	for (; line <= last; line++) {
 		x->lines[a->is_write]++;
-		lru_use_line(f, line, a->is_write, index, 0, lru_notes_of(x));
+		lru_use_key(f, SLOT_OF(line) | a->is_write, index, 0, lru_notes_of(x));
 	}
 }
 
@@ -412,7 +422,7 @@ LRU_INLINE size_t lru_run_part(struct lru_run *x, struct lru_first *first,
 			break;
 		bytes += size;
 		writes += is_write;
-		lru_use_line(&f, line, is_write, i, ways, notes);
+		lru_use_key(&f, SLOT_OF(line) | is_write, i, ways, notes);
 	}
 	f.cache = first->cache;
 	*first = f;
@@ -491,7 +501,7 @@ LRU_INLINE void lru_run_first_keys(struct lru_run *x, const uint64_t *key, uint3
 
 	f.cache = &cache;
 	for (i = 0; i < nr; i++)
-		lru_use_line(&f, SLOT_LINE(key[i]), key[i] & USE_WRITE, 0, ways, notes);
+		lru_use_key(&f, key[i], 0, ways, notes);
 	lru_end_first(x, &f);
 }
 
