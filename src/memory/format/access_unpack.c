@@ -13,11 +13,12 @@
 
 #include "memory/format/block_unpack.h"
 #include "memory/format/loop_keys.h"
+#include "memory/format/symbol_part.h"
 #include "memory/format/unpack_stream.h"
 #include "memory/format/varint_run.h"
 
-#define PART   64u /* accesses that are decoded without a look at the streams */
-#define STEADY 32u /* zeros that are worth the search for a loop */
+#define PART   SYMBOL_PART /* accesses that are decoded without a look at the streams */
+#define STEADY 32u         /* zeros that are worth the search for a loop */
 
 /* What a run changes at every access, in local variables: the output may alias the block's state.
  */
@@ -259,13 +260,12 @@ static inline const uint64_t *run_after(const uint64_t *value, uint64_t bytes)
  * up to the first access that is not of one line.
  */
 static inline __attribute__((always_inline)) uint32_t
-run_common(struct unpack_fast *f, struct unpacking *g, struct mem_access *out,
+run_common(struct unpack_fast *f, struct unpacking *g, const uint8_t *at, struct mem_access *out,
 	   struct mem_lines *lines, const uint32_t shift, uint32_t max, const bool enough)
 {
 	const struct unpack_symbols *symbols = &f->symbols;
 	const uint64_t *own = f->own.value + f->own.at, *near = f->near.value + f->near.at;
 	const uint64_t *own_end = f->own.value + f->own.nr, *near_end = f->near.value + f->near.nr;
-	const uint8_t *at = g->symbols.at;
 	struct unpack_site *here = g->here, *site;
 	uint64_t before = g->before;
 	struct run_keys keys = run_keys_of(lines, shift);
@@ -307,8 +307,6 @@ run_common(struct unpack_fast *f, struct unpacking *g, struct mem_access *out,
 	f->near.at = (uint32_t)(near - f->near.value);
 	g->here = here;
 	g->before = before;
-	g->symbols.at += nr;
-	g->left -= (uint32_t)nr;
 	if (lines)
 		run_add_keys(lines, (uint32_t)nr, keys.count);
 	return (uint32_t)nr;
@@ -439,6 +437,21 @@ static uint32_t run_steady(struct unpacking *g, struct mem_access *out, struct m
 
 /* ---- runs -------------------------------------------------------------------- */
 
+/* Look at the next @nr symbols. */
+static inline void run_look(const struct unpack *u, const struct unpacking *g, uint32_t nr,
+			    struct symbol_part *p)
+{
+	const uint32_t heap = 1u << CRAY_EV_ALLOC | 1u << CRAY_EV_FREE;
+
+	if (u->fast->looks) {
+		symbol_part_begin(p, g->symbols.at, nr, &u->events, (u->skips & heap) == heap);
+		return;
+	}
+	p->at = g->symbols.at;
+	p->nr = p->nr_symbols = p->own = p->near = nr;
+	p->events = 0;
+}
+
 /*
  * Decode up to @max accesses of the common kinds; there is a site already.  *@stops: the next one
  * is not of these.
@@ -449,7 +462,8 @@ run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct m
 {
 	size_t bytes = (size_t)(g->symbols.end - g->symbols.at);
 	uint32_t nr = max < bytes ? max : (uint32_t)bytes;
-	uint32_t zeros = g->has_no_key ? 0 : steady_symbols(g, nr), did;
+	uint32_t zeros = g->has_no_key ? 0 : steady_symbols(g, nr), did, passed;
+	struct symbol_part part;
 	bool own, near;
 
 	*stops = false;
@@ -461,13 +475,17 @@ run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct m
 	nr = nr < PART ? nr : PART;
 	if (zeros < STEADY && !g->has_no_key)
 		nr -= steady_tail(g, nr); /* the next part is a loop */
-	own = ahead_has(&u->fast->own, &u->own, nr);
-	near = ahead_has(&u->fast->near, &u->near, nr);
+	run_look(u, g, nr, &part);
+	own = ahead_has(&u->fast->own, &u->own, part.own);
+	near = ahead_has(&u->fast->near, &u->near, part.near);
 	if (own && near)
-		did = run_common(u->fast, g, out, lines, shift, nr, true);
+		did = run_common(u->fast, g, part.at, out, lines, shift, part.nr, true);
 	else
-		did = run_common(u->fast, g, out, lines, shift, nr, false);
-	*stops = did < nr || nr == 0;
+		did = run_common(u->fast, g, part.at, out, lines, shift, part.nr, false);
+	*stops = did < part.nr || part.nr_symbols < nr || nr == 0;
+	passed = part.events ? symbol_part_end(&part, did, &u->events) : did;
+	g->symbols.at += passed;
+	g->left -= passed;
 	return did;
 }
 
@@ -509,6 +527,7 @@ static bool unpack_begin_fast(struct unpack *u)
 		return unpack_no_memory(u, "no memory for its symbols");
 	if (f->is_begun)
 		return true;
+	f->looks = symbol_part_works();
 	t = &f->symbols;
 	memset(t, 0, sizeof(*t));
 	t->stop.more = UINT32_MAX;

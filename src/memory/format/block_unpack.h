@@ -76,6 +76,7 @@ struct unpack_symbols {
 /* For unpack_run(); begun at the first call in a block. */
 struct unpack_fast {
 	bool is_begun;
+	bool looks;        /* symbol_part_works() */
 	uint32_t nr_sites; /* in the table */
 	struct unpack_ahead own, near;
 	struct unpack_symbols symbols;
