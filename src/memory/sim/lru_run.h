@@ -17,8 +17,10 @@
 #include "memory/sim/cache.h"
 #include "memory/sim/sim.h"
 
-#define LRU_CHUNK SIM_MISSED_MAX   /* accesses of a call, at most */
-#define LRU_USES  (LRU_CHUNK * 9u) /* lines of that many accesses: 255 bytes in lines of 32 */
+#define LRU_CHUNK        SIM_MISSED_MAX   /* accesses of a call, at most */
+#define LRU_USES         (LRU_CHUNK * 9u) /* lines of that many accesses: 255 bytes in lines of 32 */
+
+#define LRU_FILTER_NOTES 32u /* see lru_run_first_keys() */
 
 /* Bits of a noted use, beside SLOT_OF(line). */
 #define USE_WRITE      UINT64_C(1)

@@ -98,23 +98,49 @@ static inline __mmask8 lru_avx512_same(lru_vector before, lru_vector key)
 	return _mm512_cmple_epu64_mask(_mm512_sub_epi64(before, key), _mm512_set1_epi64(1));
 }
 
-static inline uint32_t lru_avx512_filter(const uint64_t *key, uint32_t nr, uint64_t sets,
-					 uint64_t *out)
+/* The lanes from @at on that are left. */
+static inline lru_vector lru_avx512_rest(const uint64_t *key, uint32_t at, uint32_t nr)
 {
-	lru_vector v, last = _mm512_setzero_si512(), before, second;
-	lru_vector set = _mm512_set1_epi64((long long)sets);
-	uint32_t i, lanes, kept = 0;
-	__mmask8 repeats;
+	if (at >= nr)
+		return _mm512_setzero_si512();
+	return lru_avx512_load(key + at, nr - at < LRU_LANES ? nr - at : LRU_LANES);
+}
+
+/*
+ * Keys whose line is also that of the second key after them, but not of the next one: then the
+ * later key is no repetition that is left out.
+ */
+static inline __mmask8 lru_avx512_again(lru_vector key, lru_vector next)
+{
+	lru_vector one = _mm512_set1_epi64(1);
+	lru_vector after = _mm512_alignr_epi64(next, key, 1);
+	lru_vector second = _mm512_alignr_epi64(next, key, 2);
+
+	return _mm512_cmpgt_epu64_mask(_mm512_xor_si512(after, key), one) &
+	       _mm512_cmple_epu64_mask(_mm512_xor_si512(second, key), one);
+}
+
+static inline __attribute__((always_inline)) uint32_t
+lru_avx512_filter(const uint64_t *key, uint32_t nr, uint64_t sets, const bool notes, uint64_t *out)
+{
+	lru_vector v, next = lru_avx512_rest(key, 0, nr), last = _mm512_setzero_si512();
+	lru_vector set = _mm512_set1_epi64((long long)sets), before, second;
+	uint32_t i, lanes, repeats, kept = 0;
 
 	for (i = 0; i < nr; i += LRU_LANES) {
-		v = lru_avx512_load(key + i, nr - i < LRU_LANES ? nr - i : LRU_LANES);
+		v = next;
+		next = lru_avx512_rest(key, i + LRU_LANES, nr);
 		lanes = nr - i < LRU_LANES ? (1u << (nr - i)) - 1 : 0xff;
 		before = _mm512_alignr_epi64(v, last, 7);
 		second = _mm512_alignr_epi64(v, last, 6);
-		repeats = lru_avx512_same(before, v) |
-			  (lru_avx512_same(second, v) &
-			   _mm512_test_epi64_mask(_mm512_xor_si512(before, v), set));
-		lanes &= ~(uint32_t)repeats;
+		repeats = lru_avx512_same(second, v) &
+			  _mm512_test_epi64_mask(_mm512_xor_si512(before, v), set);
+		if (notes)
+			repeats &= lru_avx512_again(v, next);
+		repeats |= lru_avx512_same(before, v);
+		if (notes && i % LRU_FILTER_NOTES == 0)
+			repeats &= ~3u;
+		lanes &= ~repeats;
 		_mm512_storeu_si512(out + kept, _mm512_maskz_compress_epi64((__mmask8)lanes, v));
 		kept += (uint32_t)__builtin_popcount(lanes);
 		last = v;

@@ -15,9 +15,9 @@
  * for LRU_LANES > 1; and, if it can do better for sets of that many ways,
  *	LRU_USE_8(set, value, victim), LRU_USE_16(set, value, victim)
  * and, if it can do so for several keys at a time,
- *	LRU_FILTER(key, nr, sets, out)  see lru_run_first_keys(); returns how many keys remain.
- *	                             @sets: bits of a key, at least one differs if the sets do;
- *	                             0: unknown.  @out has room for LRU_FILTER_MORE more
+ *	LRU_FILTER(key, nr, sets, notes, out)  see lru_run_first_keys(); returns how many keys
+ *	                             remain.  @sets: bits of a key, at least one differs if the
+ *	                             sets do; 0: unknown.  @out has room for LRU_FILTER_MORE more
  */
 #include "memory/sim/lru_run.h"
 
@@ -484,7 +484,13 @@ _Static_assert(MEM_KEY_OF(5) == SLOT_OF(5) && MEM_KEY_WRITE == USE_WRITE, "keys 
 /*
  * Keys that may change the first level.  Left out is one whose line is known to be in front of its
  * set, and dirty if the access writes: the key before is the same; or the one before that is, and
- * the one in between is of another set.  With notes, a use counts unless it repeats the last one.
+ * the one in between is of another set.
+ *
+ * With notes, the order of uses counts too, for the classes of misses.  A use that repeats the last
+ * one changes nothing in it.  Nor does one before and after which the same line is used, with one
+ * other use in between: the line is held, and the later use makes it the newest.  So that it is not
+ * the oldest line meanwhile, the first two of LRU_FILTER_NOTES keys are always kept, and a cache
+ * has more than twice as many lines.
  */
 LRU_INLINE void lru_run_first_keys(struct lru_run *x, const uint64_t *key, uint32_t nr,
 				   const uint32_t ways, const enum lru_notes notes)
@@ -495,7 +501,10 @@ LRU_INLINE void lru_run_first_keys(struct lru_run *x, const uint64_t *key, uint3
 #ifdef LRU_FILTER
 	_Alignas(64) uint64_t list[LRU_CHUNK + LRU_FILTER_MORE];
 
-	nr = LRU_FILTER(key, nr, !notes && cache.power_of_two ? cache.mask << 4 : 0, list);
+	bool known = cache.power_of_two &&
+		     (!notes || cache.nr_sets * cache.ways > UINT64_C(2) * LRU_FILTER_NOTES);
+
+	nr = LRU_FILTER(key, nr, known ? cache.mask << 4 : 0, notes != LRU_NO_NOTES, list);
 	key = list;
 #endif
 
