@@ -147,7 +147,7 @@ function lookAt(file, pid, options) {
 // The same for a mode of rings.cpp.
 export async function ringsPage(...args) {
 	const file = (end) => join(OUT, `rings${end}`);
-	if (!existsSync(file(""))) buildInspected("rings", file(""));
+	if (!existsSync(file(""))) buildInspected("rings", file(""), "-O0");
 	return watched(file(""), args, (pid) => lookAt((end) => file(`-${args.join("-")}${end}`), pid, ["--types", join(ROOT, "tests/inspect/rings.types")]));
 }
 
@@ -158,21 +158,30 @@ export async function tokioPage(mode) {
 	return watched(file(""), [mode], (pid) => lookAt((end) => file(`-${mode}${end}`), pid, []));
 }
 
-// Built as, and once with, the same program of tests/inspect/test_why_tokio_tasks.py; copied, since that test may build it again.
-const BUILD_TASKS = `
-import shutil, sys
+// Programs of tests/inspect are built as its tests do, and once for all tests; copied, since another test may build them again.
+const BUILD = `
+import os, shutil, sys
 import programs
-where = shutil.which("cargo") and programs.build_crate("tasks-own", sys.argv[1], RUSTFLAGS="", CARGO_PROFILE_DEV_DEBUG="2", CARGO_PROFILE_DEV_OPT_LEVEL="0")
-print("built:" + where if where else "")`;
+def tasks(crate):
+    where = shutil.which("cargo") and programs.build_crate("tasks-own", crate, RUSTFLAGS="", CARGO_PROFILE_DEV_DEBUG="2", CARGO_PROFILE_DEV_OPT_LEVEL="0")
+    return where and os.path.join(where, "corotracer-inspected-tasks")
+def compiled(source, *flags):
+    name = os.path.splitext(os.path.basename(source))[0]
+    return programs.compile_program(name, ["g++", "-std=c++20", "-fcoroutines", *flags, source, "-pthread"])
+made = globals()[sys.argv[1]](*sys.argv[2:])
+print("built:" + made if made else "")`;
 
-function buildTokio(out) {
+// The program that tasks() or compiled() of BUILD makes is copied to out; false: it cannot be built here.
+function buildWith(out, ...args) {
 	const inspect = join(ROOT, "tests/inspect");
-	const said = execFileSync("python3", ["-c", BUILD_TASKS, join(inspect, "tokio_tasks")],
+	const said = execFileSync("python3", ["-c", BUILD, ...args],
 		{ env: { TEST_PROGRAMS: OUT, ...process.env, PYTHONPATH: inspect }, encoding: "utf8", timeout: 900_000 });
-	const where = /^built:(.*)$/m.exec(said)?.[1];
-	if (where) copyFileSync(join(where, "corotracer-inspected-tasks"), out);
-	return where !== undefined;
+	const made = /^built:(.*)$/m.exec(said)?.[1];
+	if (made) copyFileSync(made, out);
+	return made !== undefined;
 }
+
+const buildTokio = (out) => buildWith(out, "tasks", join(ROOT, "tests/inspect/tokio_tasks"));
 
 // The page of `why --sample --html`, and what --json printed of the same looks.
 export async function profilePage(name) {
@@ -181,8 +190,10 @@ export async function profilePage(name) {
 	}));
 }
 
-function buildInspected(name, out) {
-	run("g++", "-std=c++20", "-fcoroutines", "-g", "-O1", join(ROOT, `tests/inspect/${name}.cpp`), "-o", out, "-pthread");
+// With the flags that tests of tests/inspect have, too; with COROTRACER_FULL=1 with others.
+function buildInspected(name, out, optimized = "-O2") {
+	const flags = process.env.COROTRACER_FULL === "1" ? "-O1" : optimized;
+	if (!buildWith(out, "compiled", join(ROOT, `tests/inspect/${name}.cpp`), flags, "-g")) throw new Error(`${name}.cpp is not built`);
 }
 
 // Builds a program of tests/inspect and calls look(names of files, pid) while it runs.
