@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // measure.mjs - speed of the page: time to the first view, long tasks, frames while panning.
-import { painted, ready, watch } from "./browser.mjs";
+import { FULL, painted, ready, watch } from "./browser.mjs";
 import { pathToFileURL } from "node:url";
 
 const OBSERVE = () => {
@@ -32,7 +32,9 @@ export async function openMeasured(browser, file, hash = "") {
 	return { page, troubles, firstMs, allMs, longest, close: () => context.close() };
 }
 
-// Drags and zooms the timeline for @rounds; returns the longest task and the number of frames.
+export const PAN_ROUNDS = FULL ? 6 : 3;
+
+// Drags and zooms the timeline for @rounds, two thirds of them inwards; returns the longest task and the number of frames.
 export async function panAndZoom(page, rounds) {
 	const box = await page.locator(".stage canvas").boundingBox();
 	const [cx, cy] = [box.x + box.width / 2, box.y + Math.min(120, box.height / 2)];
@@ -45,9 +47,10 @@ export async function panAndZoom(page, rounds) {
 		};
 		window.frameLoop = requestAnimationFrame(tick);
 	});
+	const cycle = Math.min(rounds, 6);
 	for (let i = 0; i < rounds; i++) {
 		await page.mouse.move(cx, cy);
-		await page.mouse.wheel(0, i % 6 < 4 ? -320 : 480);
+		await page.mouse.wheel(0, i % cycle < cycle * 2 / 3 ? -320 : 480);
 		await page.mouse.down();
 		for (let k = 1; k <= 8; k++) await page.mouse.move(cx + (i % 2 ? 45 : -45) * k, cy);
 		await page.mouse.up();

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { csv, FULL, openFile, painted, ready, SCHEMES, watch, withBrowser } from "./browser.mjs";
 import { bigTrace, corpusTrace, freshOut, HOSTILE, hostileTrace, OUT, pageOf, redisTrace, ROOT } from "./fixtures.mjs";
-import { openMeasured, panAndZoom } from "./measure.mjs";
+import { openMeasured, PAN_ROUNDS, panAndZoom } from "./measure.mjs";
 import { pathToFileURL } from "node:url";
 
 let browser;
@@ -564,7 +564,7 @@ test("very many events and coroutines: the first view, panning, selection and se
 	for (const hash of ["#view=timeline", "#view=timeline&by=coroutine"]) {
 		await o.page.evaluate((h) => (location.hash = h), hash);
 		await painted(o.page);
-		const pan = await panAndZoom(o.page, 6);
+		const pan = await panAndZoom(o.page, PAN_ROUNDS);
 		console.log(`${hash}: ${JSON.stringify(pan)}`);
 		assert.ok(pan.frames > 0);
 	}

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { csv, FULL, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { bigTrace, freshOut, OUT, pageOf, readTrace, redisTrace } from "./fixtures.mjs";
-import { openMeasured, panAndZoom } from "./measure.mjs";
+import { openMeasured, PAN_ROUNDS, panAndZoom } from "./measure.mjs";
 
 const COROUTINES = Number(process.env.ROWS_COROUTINES ?? (FULL ? 20_000 : 4_000));
 let browser;
@@ -204,7 +204,7 @@ test("many coroutines: groups, activity and pins while the window moves", async 
 	for (const [what, more] of FULL ? ways : [["all", ways.map(([, more]) => more).join("")]]) {
 		const o = await openMeasured(browser, big.html, CORO + more);
 		await settled(o.page, "coroutines");
-		const pan = await panAndZoom(o.page, 6);
+		const pan = await panAndZoom(o.page, PAN_ROUNDS);
 		assert.ok(pan.frames > 5);
 		assert.deepEqual(o.troubles, []);
 		t.diagnostic(`${what}: longest task ${pan.longest.toFixed(0)} ms, opening ${o.longest.toFixed(0)} ms`);
