@@ -88,3 +88,11 @@ export async function csv(page, what) {
 	const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: `Save ${what} as CSV` }).click()]);
 	return parseCsv(readFileSync(await download.path(), "utf8"));
 }
+
+// What axe-core finds in the page as it is.
+export async function violations(page) {
+	if (!await page.evaluate(() => "axe" in window)) await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
+	// A view's link that is scrolled out of sight is no skip link. What is right need not be described.
+	return page.evaluate(async () => (await window.axe.run({ rules: { "skip-link": { enabled: false } }, resultTypes: ["violations"] }))
+		.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(" | ")}`));
+}

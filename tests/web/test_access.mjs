@@ -2,21 +2,12 @@
 // test_access.mjs - axe-core finds nothing in any view, wide and as on a phone; keys reach the search and the list of keys.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { FULL, openFile, withBrowser } from "./browser.mjs";
-import { bigTrace, corpusTrace, freshOut, memoryPage, pageOf, ROOT } from "./fixtures.mjs";
+import { FULL, openFile, violations, withBrowser } from "./browser.mjs";
+import { bigTrace, corpusTrace, freshOut, memoryPage, pageOf } from "./fixtures.mjs";
 
-const AXE = readFileSync(join(ROOT, "web/node_modules/axe-core/axe.min.js"), "utf8");
 const PHONE = { viewport: { width: 390, height: 844 } };
 // Those that are shown in more than one way have their fullest one here by default, the others with COROTRACER_FULL=1.
 const VIEWS = ["#view=overview", "#view=findings", "#view=coroutines", "#view=timeline", "#view=timeline&by=coroutine", "#view=timeline&by=coroutine&group=kind&open=all&order=active&pin=c1.t0", "#view=awaits", "#view=awaits&sel=1&at=1000000", "#view=sites", "#view=time&from=0&to=200000000", "#view=notes", "#coro=1&at=1000000"];
-
-async function violations(page) {
-	await page.evaluate(AXE);
-	// A view's link that is scrolled out of sight is no skip link.
-	return page.evaluate(async () => (await axe.run({ rules: { "skip-link": { enabled: false } } })).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(" | ")}`));
-}
 
 test("axe-core finds nothing, and the keys work", async () => {
 	freshOut();
