@@ -3,7 +3,7 @@
 //
 // Playwright drives a build of its own, or a newer Firefox than distributions have: it is used for its WebSocket only.
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -83,9 +83,23 @@ const addressOf = (child) => new Promise((found, failed) => {
 	child.once("exit", () => failed(new Error(`Firefox has ended: ${said.slice(-500)}`)));
 });
 
+// One process for pages, nothing of its own to show, and no service that asks or prepares anything.
+const SETTINGS = {
+	"app.normandy.enabled": false, "app.shield.optoutstudies.enabled": false, "browser.newtabpage.enabled": false,
+	"browser.newtabpage.activity-stream.feeds.system.topstories": false, "browser.newtabpage.activity-stream.feeds.topsites": false,
+	"browser.safebrowsing.malware.enabled": false, "browser.safebrowsing.phishing.enabled": false, "browser.shell.checkDefaultBrowser": false,
+	"browser.startup.homepage_override.mstone": "ignore", "browser.startup.page": 0, "browser.translations.enable": false,
+	"datareporting.policy.dataSubmissionEnabled": false, "dom.ipc.processCount": 1, "dom.ipc.processPrelaunch.enabled": false,
+	"extensions.getAddons.cache.enabled": false, "extensions.systemAddon.update.enabled": false, "fission.autostart": false,
+	"media.gmp-manager.updateEnabled": false, "network.captive-portal-service.enabled": false, "network.connectivity-service.enabled": false,
+	"services.settings.server": "data:,", "toolkit.telemetry.server": "data:,",
+};
+
 // fn gets the browser; the browser and its profile are removed afterwards.
 export async function withFirefox(fn) {
 	const home = mkdtempSync(join(tmpdir(), "corotracer-firefox-"));
+	if (process.env.COROTRACER_FULL !== "1")
+		writeFileSync(join(home, "user.js"), Object.entries(SETTINGS).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});\n`).join(""));
 	const child = spawn(process.env.FIREFOX ?? "/usr/bin/firefox-esr", ["--headless", "--no-remote", "--profile", home, "--remote-debugging-port", "0"],
 		{ stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, HOME: home, MOZ_HEADLESS: "1" } });
 	const gone = new Promise((done) => child.once("exit", done));
