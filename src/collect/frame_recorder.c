@@ -43,9 +43,9 @@ struct frame_pending {
 	uint64_t ticks; /* cycle counter; 0: none */
 	uint64_t tid, ticket;
 	uint64_t lost; /* 0: a frame */
-	size_t image;  /* offset in images */
+	size_t image;  /* offset in images; of a loss, that of the next frame */
 	uint32_t buffer;
-	bool is_late;
+	bool is_late, is_due;
 };
 
 /* ---- frames as they are read ---------------------------------------------- */
@@ -103,6 +103,7 @@ static void pending_take_loss(void *arg, uint64_t nr)
 		*p = (struct frame_pending){
 			.ts = clock_now_ns(),
 			.lost = nr,
+			.image = b->recorder->images.size,
 			.buffer = (uint32_t)(b - b->recorder->buffers),
 		};
 }
@@ -364,23 +365,32 @@ static void pending_write_loss(struct frame_recorder *r, const struct frame_pend
 				   });
 }
 
+/* Those that are due, in order of time, before the others, in order of reading. */
 static int pending_compare(const void *a, const void *b)
 {
 	const struct frame_pending *x = a, *y = b;
 
+	if (x->is_due != y->is_due)
+		return x->is_due ? -1 : 1;
+	if (!x->is_due)
+		return x->image < y->image ? -1 : x->image > y->image;
 	if (x->ts != y->ts)
 		return x->ts < y->ts ? -1 : 1;
 	return x->ticket < y->ticket ? -1 : x->ticket > y->ticket;
 }
 
-/* A stamp that is newer than the newest mark of the clock waits for the next one. */
-static bool pending_is_due(const struct frame_recorder *r, const struct frame_pending *p,
-			   uint64_t seen_ns)
+/*
+ * A stamp that is newer than the newest mark of the clock waits for the next one; a frame that is
+ * newer than @ordered_ns for older ones of other buffers, which may not be read yet.
+ */
+static bool pending_is_due(const struct frame_recorder *r, struct frame_pending *p,
+			   uint64_t seen_ns, uint64_t ordered_ns)
 {
+	if (p->ticks && p->ticks > tickclock_last(r->clock)->ticks)
+		return false;
 	if (p->ticks)
-		return p->ticks <= tickclock_last(r->clock)->ticks &&
-		       tickclock_ns(r->clock, p->ticks) <= seen_ns;
-	return p->is_late || p->lost || p->ts <= seen_ns;
+		p->ts = tickclock_ns(r->clock, p->ticks);
+	return p->ts <= ordered_ns && (p->is_late || p->lost || p->ts <= seen_ns);
 }
 
 /* Keep the frames from @from on, with their images. */
@@ -406,19 +416,19 @@ static void pending_keep(struct frame_recorder *r, size_t from)
 	r->images.error = 0;
 }
 
-/* Frames are read in groups: those of a group that are due are written in order of time. */
-static void pending_write(struct frame_recorder *r, uint64_t seen_ns)
+/* Frames are read in groups: those that are due are written in order of time. */
+static void pending_write(struct frame_recorder *r, uint64_t seen_ns, uint64_t ordered_ns)
 {
 	struct frame_pending *p = r->pending;
 	size_t due = 0, i;
 
-	while (due < r->nr_pending && pending_is_due(r, &p[due], seen_ns))
-		due++;
+	for (i = 0; i < r->nr_pending; i++) {
+		p[i].is_due = pending_is_due(r, &p[i], seen_ns, ordered_ns);
+		due += p[i].is_due;
+	}
 	if (!due)
 		return;
-	for (i = 0; i < due; i++)
-		p[i].ts = p[i].ticks ? tickclock_ns(r->clock, p[i].ticks) : p[i].ts;
-	qsort(p, due, sizeof(*p), pending_compare);
+	qsort(p, r->nr_pending, sizeof(*p), pending_compare);
 	for (i = 0; i < due; i++) {
 		if (p[i].lost)
 			pending_write_loss(r, &p[i]);
@@ -485,7 +495,7 @@ void frame_recorder_look(struct frame_recorder *r, uint64_t now_ns, uint64_t see
 	/* Without lanes nothing else marks the clock. */
 	if (seen_ns == UINT64_MAX)
 		tickclock_mark(r->clock);
-	pending_write(r, seen_ns);
+	pending_write(r, seen_ns, r->ordered_ns);
 	frame_owners_forget(r->owners, recorder_settled(r));
 	start_ns = clock_now_ns();
 	for (i = 0; i < r->nr; i++) {
@@ -495,6 +505,10 @@ void frame_recorder_look(struct frame_recorder *r, uint64_t now_ns, uint64_t see
 	}
 	if (is_empty)
 		r->settled_ns = start_ns;
+	/* A thread that sleeps within a save must not stop the others' frames: a poll, no longer.
+	 */
+	r->ordered_ns = is_empty ? start_ns : r->looked_ns;
+	r->looked_ns = start_ns;
 	r->next_ns = now_ns + delay;
 }
 
@@ -532,7 +546,7 @@ void frame_recorder_finish(struct frame_recorder *r)
 	if (!r->is_open || !r->writer)
 		return;
 	tickclock_mark(r->clock);
-	pending_write(r, UINT64_MAX);
+	pending_write(r, UINT64_MAX, UINT64_MAX);
 	/* A stamp from the future: written by something else than generated code. */
 	r->totals.lost += r->nr_pending;
 }

@@ -57,6 +57,8 @@ struct frame_recorder {
 	struct trace_writer *writer;
 	uint64_t next_ns;    /* time of the next poll */
 	uint64_t settled_ns; /* time of the last poll that left no complete frame */
+	uint64_t looked_ns;  /* time of the last poll */
+	uint64_t ordered_ns; /* frames up to this time are read, in all buffers */
 	uint64_t slack_ns;   /* error of a stamp relative to the events of its thread */
 	struct frame_totals totals;
 };

@@ -67,6 +67,16 @@ static int frames_child(const char *mode)
 		}
 		corotracer_end(&a);
 	}
+	if (!strcmp(mode, "in turn")) { /* during some hundred polls */
+		struct timespec pause = { 0, 1000 };
+		uint64_t n;
+
+		for (n = 1; n <= 4000; n++) {
+			save_busy(n);
+			save_fixed(n);
+			nanosleep(&pause, NULL);
+		}
+	}
 	if (!strcmp(mode, "untraced")) { /* frames, and no event */
 		save_fixed(1);
 		save_fixed(2);
@@ -236,6 +246,32 @@ static void more_frames_than_there_is_room_for_at_first(void)
 	trace_reader_close(reader);
 }
 
+/* A poll reads one buffer after the other, while frames come. */
+static void frames_of_two_buffers_are_in_order_of_time(void)
+{
+	struct collector_config config = frames_config(in_scratch("turn.ct"), "in turn");
+	struct trace_reader *reader;
+	struct trace_item item;
+	struct err err = { 0 };
+	uint64_t nr = 0, last_ts = 0;
+
+	config.format = TRACE_FORMAT_CT;
+	collect(&config);
+	CHECK_EQ(r.frames.written + r.frames.lost, 8000);
+	CHECK(r.frames.written > 1000);
+	reader = trace_reader_open(config.output, &err);
+	CHECK(reader != NULL);
+	while (trace_next(reader, &item, &err) > 0) {
+		if (item.type != TRACE_ITEM_FRAME)
+			continue;
+		nr++;
+		CHECK(item.frame.ts >= last_ts);
+		last_ts = item.frame.ts;
+	}
+	CHECK_EQ(nr, r.frames.written);
+	trace_reader_close(reader);
+}
+
 /* The program does not run if its frames cannot be recorded. */
 static void frames_that_cannot_be_recorded_are_refused(void)
 {
@@ -265,6 +301,7 @@ int main(int argc, char **argv)
 	RUN(only_the_buffers_that_are_wanted_are_attached);
 	RUN(a_buffer_without_a_frame_is_counted);
 	RUN(more_frames_than_there_is_room_for_at_first);
+	RUN(frames_of_two_buffers_are_in_order_of_time);
 	RUN(frames_that_cannot_be_recorded_are_refused);
 	scratch_clean(scratch);
 	return 0;
