@@ -294,7 +294,8 @@ static void *writer(void *arg)
 
 	(void)arg;
 	/* One writer: then a slot has one writer at a time, as the protocol requires. */
-	while ((n = atomic_fetch_add(&next_ticket, 1)) < STRESS_TICKETS) {
+	while (atomic_load(&next_ticket) < STRESS_TICKETS) {
+		n = atomic_fetch_add(&next_ticket, 1);
 		write_frame(memory, STRESS_SLOTS, n);
 		if (n % 1024 == 0)
 			usleep(1);
