@@ -31,7 +31,7 @@ static struct load_job job;
 static struct loader_next next; /* of the loader */
 static int nexts, flushes, fails_at;
 static bool is_due;
-static unsigned nr_passes, ends_at; /* passes that found nothing; a signal comes after so many */
+static unsigned nr_passes, ends_at; /* passes that found nothing; the last of them */
 static uint64_t now;
 static void (*between)(void); /* after the first pass */
 

@@ -20,7 +20,7 @@ struct symbol_part {
 	uint32_t own, near;  /* values that the @nr take of each stream, at most */
 	uint64_t events;     /* which symbols of the block are events: a bit each */
 	uint8_t kept[SYMBOL_PART];
-	const uint8_t *rest[SYMBOL_PART + 1]; /* of the stream of events, after so many of them */
+	const uint8_t *rest[SYMBOL_PART + 1]; /* of the stream, by the events before */
 };
 
 /* True if the host has the vector unit for this. */
