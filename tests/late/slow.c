@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LONGEST_WAIT 20000 /* milliseconds for the other threads */
+#define LONGEST_WAIT 5000 /* milliseconds for the other threads */
 
 static int delayed;
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_late.py - the program's first call of the SDK is slow, and its other threads do not wait.
 
-slow.c, preloaded, delays open() of the region or connect() by half a second, and until the other threads have begun.  The program
+slow.c, preloaded, delays open() of the region or connect() by half a second, and in two tests until the other threads have begun.  The program
 counts its events: all of them are collected, or counted as lost, and with --fail-on-loss a loss
 changes the exit status.
 """
@@ -20,9 +20,9 @@ os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_
 
 
 class Late(Run):
-    def __init__(self, dir, call, ms=500, options=(), env=os.environ):
+    def __init__(self, dir, call, ms=500, options=(), env=os.environ, others=0):
         trace = os.path.join(dir, "t.jsonl")
-        env = dict(env, SLOW_CALL=call, SLOW_MS=str(ms), SLOW_OTHERS=str(THREADS - 1), ASAN_OPTIONS=os.environ["ASAN_OPTIONS"])
+        env = dict(env, SLOW_CALL=call, SLOW_MS=str(ms), SLOW_OTHERS=str(others), ASAN_OPTIONS=os.environ["ASAN_OPTIONS"])
         status, out, err = tool("run", "--json", "--fail-on-loss", "--no-inherit", "-o", trace, *options, "--", "env",
                                 f"LD_PRELOAD={SLOW}", PROGRAM, str(THREADS), str(ms + 300), env=env)
         super().__init__(status, out, err, trace)
@@ -53,7 +53,7 @@ def nobody_waits_for_a_slow_connection_and_all_is_accounted_for(dir):
 
 @test
 def what_happens_before_the_region_is_mapped_is_counted(dir):
-    r = Late(dir, "open")
+    r = Late(dir, "open", others=THREADS - 1)
     accounted(r)
     s = r.summary
     assert s["lost"] > 0 and s["lost_untraced"] == s["lost"], f"nothing was lost before the attach: {s}"
@@ -63,7 +63,7 @@ def what_happens_before_the_region_is_mapped_is_counted(dir):
 
 @test
 def coroutines_of_a_slow_start_are_traced_from_the_attach_on(dir):
-    r = Late(dir, "open")
+    r = Late(dir, "open", others=THREADS - 1)
     accounted(r)
     equal(len({e["tid"] for e in r.events}), THREADS, "threads in the trace")
     # One coroutine of each thread exists from the start: it ends in the trace, with its losses
