@@ -4,10 +4,10 @@
  *
  * Lifetime of a session
  *   ctp_attach() creates it.  It reads the environment, maps and checks the region and
- *   publishes the session by its generation.  Then it connects the socket and registers
- *   for membarrier(), which may take long; other threads write meanwhile.  The memory of a
- *   session is never unmapped while the process exists, so no thread ever accesses unmapped
- *   memory, also after a detach (request_slow.h).
+ *   publishes the session by its generation.  Then it connects the socket, which may take
+ *   long; other threads write meanwhile.  The memory of a session is never unmapped while
+ *   the process exists, so no thread ever accesses unmapped memory, also after a detach
+ *   (request_slow.h).
  *   A forked child finds its session wiped and attaches again, at another address.  The
  *   parent's mapping becomes private memory in the child, so that writes of inherited
  *   coroutines have no effect.
@@ -396,10 +396,29 @@ CTP_SLOW uint32_t ctp_ext_features(struct ctp_header *h)
 	return ext->features;
 }
 
-CTP_SLOW int ctp_membarrier_register(void)
+CTP_SLOW int ctp_has_one_thread(void)
 {
+	struct stat st;
+
+	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 3; /* ".", ".." and the thread */
+}
+
+/*
+ * Register the process for the collector's membarrier(2).  A process with several threads is left
+ * alone: the kernel would make the caller wait for all processors, usually for 20 ms, on an
+ * overloaded machine for minutes.  So this is called when the program starts, too.  Children of a
+ * registered process are registered.  Returns 0 if the process is not: its events need fences.
+ */
+CTP_SLOW int ctp_process_register(struct ctp_process *proc)
+{
+	int saved = errno;
+
 	/* (ctp-C) pairs with the membarrier in the collector's sleep_announce(). */
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+	if (!ctp_load_relaxed(&proc->is_registered) && ctp_has_one_thread() &&
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0)
+		ctp_store_relaxed(&proc->is_registered, 1u);
+	errno = saved;
+	return (int)ctp_load_relaxed(&proc->is_registered);
 }
 
 /* ---- attach -------------------------------------------------------------- */
@@ -477,13 +496,13 @@ CTP_SLOW void ctp_session_wakeups(struct ctp_session *s)
 }
 
 /*
- * The parts of the attach that may take long and that no other thread waits for: membarrier(2)
- * involves all processors, and connect(2) may be slow on a busy machine.  The session is already
- * published; other threads write with fences and without waking the collector, which polls.
+ * The parts of the attach that may take long and that no other thread waits for: connect(2) may be
+ * slow on a busy machine.  The session is already published; other threads write with fences and
+ * without waking the collector, which polls.
  */
 CTP_SLOW void ctp_session_connect(struct ctp_process *proc, struct ctp_session *s)
 {
-	if ((s->features & CTP_EXT_MEMBARRIER) && ctp_membarrier_register())
+	if ((s->features & CTP_EXT_MEMBARRIER) && ctp_process_register(proc))
 		ctp_store_relaxed(&s->needs_fence, 0u);
 	if (s->sock < 0)
 		ctp_session_socket(proc, s, ctp_sock_connect(s->sock_path));

@@ -613,11 +613,13 @@ CTP_SLOW int ctp_life_begin(struct ctp_probe *p, struct ctp_thread *t, struct ct
 	ctp_store_release(&l->id, ctp_fetch_add_relaxed(&s->lanes->last_id, UINT64_C(1)) + 1);
 	p->last_ns = s->owner;
 	/*
-	 * (ctp-R) pairs with the membarrier in ctp_order_attach(): either that thread's zeros
-	 * replace the id, or this thread sees that the session has ended, and the coroutine is
-	 * adopted by the next one.
+	 * (ctp-R) pairs with the membarrier in ctp_order_attach(), or with the fence there if this
+	 * process is not registered: either that thread's zeros replace the id, or this thread sees
+	 * that the session has ended, and the coroutine is adopted by the next one.
 	 */
 	__asm__ volatile("" ::: "memory");
+	if (ctp_unlikely(ctp_load_relaxed(&s->needs_fence)))
+		ctp_fence_full();
 	if (ctp_unlikely(t->ticket != ~ctp_load_relaxed(&s->generation))) {
 		p->life = NULL;
 		return 0;

@@ -125,6 +125,7 @@ struct ctp_process {
 	uint32_t has_key; /* 1: thread_key exists; its destructor runs when a thread ends */
 	uint32_t thread_key;
 	int32_t sock;
+	uint32_t is_registered; /* 1: for membarrier(2) by the collector */
 	uint64_t sock_dev, sock_ino;
 };
 

@@ -114,9 +114,10 @@ CTP_SLOW struct ctp_session *ctp_order_attach(const struct ctp_order *order, int
 	s->state = CTP_ATTACH_LEFT;
 	/*
 	 * (ctp-R) pairs with the compiler barrier in ctp_life_begin(), of threads that still run
-	 * under the last session.  The last session registered this process.
+	 * under the last session, or with the fence there if this process is not registered.
 	 */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+	ctp_fence_full();
 	errno = 0;
 	if (!ctp_region_disown(proc, 1) ||
 	    !ctp_session_fill(proc, s, order->shm, order->sock, order->stations)) {

@@ -36,6 +36,12 @@ static void corotracer_leave_thread(void *thread)
 static const struct ctp_hooks hooks = { wipe_in_child, corotracer_leave_thread,
 					&corotracer__request };
 
+/* The program has one thread now, usually: later this could make a thread wait. */
+__attribute__((constructor)) static void register_at_start(void)
+{
+	ctp_process_register(&corotracer__process);
+}
+
 int corotracer_init(void)
 {
 	int attached = ctp_attach(&corotracer__process, &hooks);

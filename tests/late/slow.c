@@ -4,16 +4,21 @@
  * collector, is delayed, as on a busy machine; and until other threads have coroutines, which the
  * program counts in late_begun.
  *
- *	SLOW_CALL	open or connect
+ *	SLOW_CALL	open or connect; or membarrier: the first registration fails
  *	SLOW_MS		the delay in milliseconds
  *	SLOW_OTHERS	how many threads have a coroutine before the call is made
+ *
+ * A registration for membarrier(2) by a process with several threads is told: the kernel makes it
+ * wait.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,17 +50,45 @@ static void wait_for_others(void)
 	}
 }
 
+static void tell(const char *what)
+{
+	if (write(2, "slow: ", 6) < 0 || write(2, what, strlen(what)) < 0)
+		return;
+	if (write(2, "\n", 1) < 0)
+		return;
+}
+
+/* True for the first of these calls, if it is the one that the environment names. */
+static int is_slow(const char *call)
+{
+	const char *wanted = getenv("SLOW_CALL");
+
+	return wanted && !strcmp(wanted, call) &&
+	       !__atomic_exchange_n(&delayed, 1, __ATOMIC_RELAXED);
+}
+
 static void delay(const char *call)
 {
-	const char *wanted = getenv("SLOW_CALL"), *ms = getenv("SLOW_MS");
+	const char *ms = getenv("SLOW_MS");
 
-	if (!wanted || strcmp(wanted, call) != 0 ||
-	    __atomic_exchange_n(&delayed, 1, __ATOMIC_RELAXED))
+	if (!is_slow(call))
 		return;
-	if (write(2, "slow: ", 6) < 0 || write(2, call, strlen(call)) < 0 || write(2, "\n", 1) < 0)
-		return;
+	tell(call);
 	wait_ms(ms ? strtol(ms, NULL, 10) : 0);
 	wait_for_others();
+}
+
+/* Returns -1 if the registration is to fail. */
+static int look_at_registration(void)
+{
+	struct stat tasks;
+
+	if (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 3)
+		tell("a process with threads registers for membarrier");
+	if (!is_slow("membarrier"))
+		return 0;
+	tell("membarrier");
+	return -1;
 }
 
 static int open_as(const char *name, const char *path, int flags, mode_t mode)
@@ -109,5 +142,10 @@ long syscall(long number, ...)
 	va_end(ap);
 	if (number == SYS_connect)
 		delay("connect");
+	if (number == SYS_membarrier &&
+	    (a[0] == MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED ||
+	     a[0] == MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+	    look_at_registration() < 0)
+		return -1;
 	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -3,7 +3,8 @@
 
 slow.c, preloaded, delays open() of the region or connect() by half a second, and in two tests until the other threads have begun.  The program
 counts its events: all of them are collected, or counted as lost, and with --fail-on-loss a loss
-changes the exit status.
+changes the exit status.  Its threads are there before its first coroutine, so it registers for membarrier when
+it starts, or not at all: later the kernel would make it wait, on an overloaded machine for minutes.
 """
 import os
 import re
@@ -27,6 +28,7 @@ class Late(Run):
                                 f"LD_PRELOAD={SLOW}", PROGRAM, str(THREADS), str(ms + 300), env=env)
         super().__init__(status, out, err, trace)
         contains(err, f"slow: {call}\n")  # otherwise nothing was tested
+        assert "a process with threads registers" not in err, err
         said = re.search(r"^target: (\d+) events of (\d+)$", err, re.M)
         if not said:
             raise AssertionError(f"status {status}; stderr was\n{err}")
@@ -48,6 +50,21 @@ def accounted(r):
 def nobody_waits_for_a_slow_connection_and_all_is_accounted_for(dir):
     r = Late(dir, "connect")
     accounted(r)
+    equal(len({e["tid"] for e in r.events}), THREADS, "threads in the trace")
+
+
+@test
+def a_program_registers_for_membarrier_when_it_starts(dir):
+    r = Late(dir, "connect", 50, env=dict(os.environ, CTP_VERBOSE="1"))
+    accounted(r)
+    contains(r.err, "no fence per event")
+
+
+@test
+def a_program_that_cannot_register_at_its_start_does_without(dir):
+    r = Late(dir, "membarrier", 50, env=dict(os.environ, CTP_VERBOSE="1"))
+    accounted(r)
+    contains(r.err, ", a fence per event")
     equal(len({e["tid"] for e in r.events}), THREADS, "threads in the trace")
 
 

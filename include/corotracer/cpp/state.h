@@ -11,8 +11,8 @@
  *   built with different headers.
  *
  * Never destroyed
- *   No constructor or destructor here runs at startup or exit.  A coroutine may be created
- *   before main() and outlive it, and may be destroyed while its thread exits.
+ *   No destructor here runs at exit, and no coroutine needs what runs at startup.  A coroutine
+ *   may be created before main() and outlive it, and may be destroyed while its thread exits.
  */
 #ifndef COROTRACER_CPP_STATE_H
 #define COROTRACER_CPP_STATE_H
@@ -191,6 +191,9 @@ inline void leave_thread(void *leaving)
 }
 
 inline constexpr ctp_hooks hooks = { wipe_in_child, leave_thread, &request };
+
+/* The program has one thread now, usually: later this could make a thread wait. */
+CTP_CPP_STATE inline const int registered_at_start = ctp_process_register(&process);
 
 } // namespace detail
 } // namespace v1

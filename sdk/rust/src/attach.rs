@@ -5,8 +5,8 @@
 //! This runs inside the program, so it prints only if `CTP_VERBOSE` is set, does not block, does
 //! not raise SIGPIPE, installs no signal handler and preserves errno.  One thread attaches.  Other
 //! threads that create coroutines meanwhile wait until the session is published, about 100 us.
-//! They stop waiting once the attach has taken 50 ms: see later.rs.  The steps that may take long,
-//! the socket and the membarrier registration, run after the session is published.
+//! They stop waiting once the attach has taken 50 ms: see later.rs.  The step that may take long,
+//! the socket, runs after the session is published.
 //!
 //! The header is untrusted: the collector wrote it, possibly another implementation.  Each field is
 //! read once and checked, and the file must be large enough for every byte that is used.
@@ -295,7 +295,7 @@ fn wakeups_choose(s: &Session) {
 fn session_connect(s: &Session) {
     let info = s.info();
 
-    if info.features & EXT_MEMBARRIER != 0 && sys::membarrier_register() {
+    if info.features & EXT_MEMBARRIER != 0 && sys::process_register() {
         s.needs_fence.store(0, Ordering::Relaxed);
     }
     // SAFETY: leaked when the session was filled in.
@@ -464,6 +464,8 @@ pub(crate) fn attach_by_order(order: &Order) -> Result<&'static Session, i32> {
     info_begin(info);
     info.by_order = true;
     sys::membarrier_now();
+    // (ctp-R) pairs with the fence in life::begin() of a process that is not registered.
+    order::fence_full();
     sys::errno_clear();
     let (path, sock) = (order.shm_path().to_vec(), order.sock_path().to_vec());
     if !disown(true) || !session_fill(s, info, path, sock, u64::from(order.stations)) {

@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::io::{AsRawFd, FromRawFd, RawFd};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 extern "C" {
     fn mmap(addr: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int, off: i64) -> *mut c_void;
@@ -240,13 +241,41 @@ pub(crate) fn nanosleep(ns: i64) {
     unsafe { libc_nanosleep(&ts, ptr::null_mut()) };
 }
 
-pub(crate) fn membarrier_register() -> bool {
-    // (ctp-C) pairs with the membarrier in the collector's sleep_announce().
-    // SAFETY: only registers the process.
-    unsafe { syscall(number::MEMBARRIER as c_long, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
+fn has_one_thread() -> bool {
+    // ".", ".." and the thread
+    std::fs::metadata("/proc/self/task").map_or(false, |tasks| tasks.nlink() == 3)
 }
 
-/// A barrier in every thread of this process that runs; the last session registered it.
+static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
+
+/// Register the process for the collector's membarrier(2).  A process with several threads is left
+/// alone: the kernel would make the caller wait for all processors, usually for 20 ms, on an
+/// overloaded machine for minutes.  So this is called when the program starts, too.  Children of a
+/// registered process are registered.  False if the process is not: its events need fences.
+pub(crate) fn process_register() -> bool {
+    if !IS_REGISTERED.load(Ordering::Relaxed) && has_one_thread() {
+        // (ctp-C) pairs with the membarrier in the collector's sleep_announce().
+        // SAFETY: only registers the process.
+        let result =
+            unsafe { syscall(number::MEMBARRIER as c_long, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) };
+        if result == 0 {
+            IS_REGISTERED.store(true, Ordering::Relaxed);
+        }
+    }
+    IS_REGISTERED.load(Ordering::Relaxed)
+}
+
+/// The program has one thread then, usually: later this could make a thread wait.
+extern "C" fn register_at_start() {
+    process_register();
+}
+
+#[cfg(not(miri))]
+#[used]
+#[link_section = ".init_array"]
+static AT_START: extern "C" fn() = register_at_start;
+
+/// A barrier in every thread of this process that runs, if it is registered.
 pub(crate) fn membarrier_now() {
     // (ctp-R) pairs with the compiler barrier in life::begin(), of threads that still run under the
     // last session.
