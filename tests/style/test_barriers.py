@@ -10,6 +10,7 @@ import importlib.util
 import pathlib
 import re
 import shutil
+import tempfile
 
 from harness import *
 
@@ -107,9 +108,13 @@ def weakenings(text):
 
 
 class Copy:
-    def __init__(self, dir):
+    """A copy of the tree; a test leaves it as it is."""
+    kept = None
+
+    def __init__(self):
         self.script = load_script()
-        self.root = copy_tree(dir)
+        self.folder = tempfile.TemporaryDirectory(prefix="corotracer-barriers-")
+        self.root = copy_tree(self.folder.name)
         self.tree, self.document = self.script.Tree(self.root), self.script.Document(self.root)
         equal(self.script.check(self.tree, self.document), [], "complaints about the tree as it is")
 
@@ -123,6 +128,11 @@ class Copy:
         for table, value in zip(tables, kept):
             table[name] = value
         return bad
+
+
+def the_copy():
+    Copy.kept = Copy.kept or Copy()
+    return Copy.kept
 
 
 def first_difference(a, b):
@@ -147,7 +157,7 @@ def count_rejected(copy, mutants_of, what, least):
 def every_weakening_of_an_ordered_access_is_rejected(dir):
     step = 1 if FULL else 12  # of each file
 
-    count_rejected(Copy(dir), lambda text: weakenings(text)[::step], "weakenings", 400 // step)
+    count_rejected(the_copy(), lambda text: weakenings(text)[::step], "weakenings", 400 // step)
 
 
 @test
@@ -158,7 +168,7 @@ def every_access_without_its_letter_is_rejected(dir):
         letters = list(re.finditer(r"\((?:ctp|mem|ppt|tool)-[A-Z]\) pairs with", text))
         return [text[:m.start()] + "pairs with" + text[m.end():] for m in letters[:some]]
 
-    count_rejected(Copy(dir), unlettered, "accesses without a letter", 40 if FULL else 15)
+    count_rejected(the_copy(), unlettered, "accesses without a letter", 40 if FULL else 15)
 
 
 def run_script(*args):
@@ -182,12 +192,12 @@ def the_script_fails_on_new_accesses_unknown_letters_and_letters_without_a_partn
         ("docs/barriers.md", "| mem-A | release / acquire |", "| mem-A | full / acquire |", "no partner"),
         ("docs/barriers.md", "\n| ppt-T | release / acquire |", "\n| ppt-U | release / acquire |", "no letter ppt-T"),
     ]
-    root = copy_tree(dir)
-    equal(run_script("--root", dir)[0], 0, "status of the tree as it is")
+    root = the_copy().root
+    equal(run_script("--root", str(root))[0], 0, "status of the tree as it is")
     for name, old, new, message in cases:
         kept = (root / name).read_text()
         replace(root, name, old, new)
-        status, out = run_script("--root", dir)
+        status, out = run_script("--root", str(root))
         equal(status, 1, f"status with {new!r} in {name}")
         contains(out, message)
         (root / name).write_text(kept)
@@ -195,10 +205,11 @@ def the_script_fails_on_new_accesses_unknown_letters_and_letters_without_a_partn
 
 @test
 def a_weaker_order_is_rejected_even_if_the_list_is_written_again(dir):
-    root = copy_tree(dir)
+    """The last one: it changes the copy."""
+    root = the_copy().root
     replace(root, "include/corotracer/slot.h", "ctp_store_release(&slot->seq, seq)", "ctp_store_relaxed(&slot->seq, seq)")
     replace(root, "sdk/rust/src/station.rs", "self.seq.store(seq, Ordering::Release)", "self.seq.store(seq, Ordering::Relaxed)")
-    status, out = run_script("--write", "--root", dir)
+    status, out = run_script("--write", "--root", str(root))
     equal(status, 1, "status after --write")
     contains(out, "ctp-B has no partner: no access is its side 'release'")
 
