@@ -434,6 +434,8 @@ static int monitor_write_failed(const struct monitor *m, struct err *err)
 	/* The reader of stdout closed it: a normal end. */
 	if (m->write_error == -EPIPE)
 		return err_set(err, -EPIPE, "standard output was closed");
+	if (m->write_error == -ENOMEM)
+		return err_set(err, -ENOMEM, "no memory for the values");
 	if (m->write_error)
 		return err_set(err, m->write_error, "cannot write: %s", strerror(-m->write_error));
 	return 0;

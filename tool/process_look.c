@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/niceness.h"
 #include "look_wait.h"
 
 #define LOOK_NICE  10
@@ -41,9 +42,7 @@ static void look_exec(const struct process_look *look, const char *pid, pid_t pa
 	setpgid(0, 0); /* Ctrl-C is for the collector */
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
-	/* Only root may raise a priority that is lower. */
-	if (getpriority(PRIO_PROCESS, 0) < LOOK_NICE)
-		setpriority(PRIO_PROCESS, 0, LOOK_NICE);
+	niceness_at_least(LOOK_NICE);
 	if (setrlimit(RLIMIT_CPU, &cpu) < 0 || (LOOK_MEMORY && setrlimit(RLIMIT_AS, &memory) < 0) ||
 	    setrlimit(RLIMIT_FSIZE, &size) < 0)
 		_exit(1);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,6 +17,7 @@
 
 #include "base/io.h"
 #include "base/memory_shortage.h"
+#include "base/niceness.h"
 #include "cmd.h"
 #include "serve/server.h"
 
@@ -188,7 +188,7 @@ static int run_metrics_main(struct run_metrics *m, pid_t parent)
 	struct err err = { 0 };
 	int rc;
 
-	setpriority(PRIO_PROCESS, 0, METRICS_NICE);
+	niceness_at_least(METRICS_NICE);
 	rc = metrics_init(&metrics, m->trace, m->sites, &err);
 	if (rc == 0) {
 		metrics.labels = m->labels;

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/monotonic.h"
+#include "base/niceness.h"
 #include "cmd.h"
 #include "run_leftovers.h"
 #include "ship_watch.h"
@@ -142,7 +142,7 @@ static int shipping_main(struct shipping *s, int path_fd, int result_fd)
 	struct shipper_result sum = { .is_finished = true };
 	char path[PATH_MAX];
 
-	setpriority(PRIO_PROCESS, 0, SHIPPING_NICE);
+	niceness_at_least(SHIPPING_NICE);
 	shipping_catch_signals();
 	leftovers_start(s, shipping_pause);
 	while (shipping_next_path(path_fd, path, sizeof(path)))
