@@ -207,7 +207,10 @@ static void a_switch_is_two_records_of_one_moment(void)
 	expect(2, CTP_REC_SUSPEND, 1);
 	CHECK_EQ(records[2].value, (uintptr_t)&a);
 	expect(3, CTP_REC_RESUME, 2);
-	CHECK_EQ(records[2].ticks, records[3].ticks);
+	if (corotracer__thread.always_slow) /* an emulator has threads of its own: not registered */
+		CHECK(records[2].ticks <= records[3].ticks);
+	else
+		CHECK_EQ(records[2].ticks, records[3].ticks);
 	expect(4, CTP_REC_SUSPEND, 2);
 	expect(5, CTP_REC_RESUME, 1);
 }
