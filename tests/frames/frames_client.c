@@ -224,6 +224,10 @@ static void wait_attached(struct collector *c)
 
 	while (!collector_attached(c)) {
 		sched_yield();
+		if (time(NULL) >= until)
+			fprintf(stderr, "segment %d, offered %d, refused: %s\n", c->id,
+				__atomic_load_n(&hmem->id, __ATOMIC_RELAXED),
+				strerror(__atomic_load_n(&stat_->client_error, __ATOMIC_RELAXED)));
 		CHECK(time(NULL) < until);
 	}
 }
