@@ -27,6 +27,11 @@ static struct thread *save_and_tell(void)
 	return self;
 }
 
+static int is_taken(const struct thread *t)
+{
+	return (load_relaxed(&t->state) & STATE_MASK) == THREAD_TAKEN;
+}
+
 static void *save_in_thread(void *arg)
 {
 	(void)arg;
@@ -71,7 +76,7 @@ static int new_thread_comes_first(const struct thread *other)
 		if (!first[i] || first[i] == own)
 			return 3;
 	}
-	if (save_and_tell() != own || load_relaxed(&own->state) != THREAD_TAKEN)
+	if (save_and_tell() != own || !is_taken(own))
 		return 4;
 	pthread_barrier_wait(&others_end);
 	for (i = 0; i < 8; i++)
@@ -84,9 +89,38 @@ static int forking_thread_comes_first(const struct thread *other)
 {
 	struct thread *own = self;
 
-	if (save_and_tell() != own || load_relaxed(&own->state) != THREAD_TAKEN)
+	if (save_and_tell() != own || !is_taken(own))
 		return 2;
 	return load_relaxed(&other->state) == THREAD_FREE ? 0 : 3;
+}
+
+/* Stops after it has taken a record, inside its first save(). */
+static void *begin_and_stay(void *arg)
+{
+	*(struct thread **)arg = thread_begin();
+	pthread_barrier_wait(&others_saved);
+	pthread_barrier_wait(&others_end);
+	return NULL;
+}
+
+/* A new thread has a record before the forking thread comes: it keeps it. */
+static int new_thread_has_begun(const struct thread *other)
+{
+	struct thread *begun = NULL;
+	pthread_t thread;
+
+	pthread_barrier_init(&others_saved, NULL, 2);
+	pthread_barrier_init(&others_end, NULL, 2);
+	CHECK(pthread_create(&thread, NULL, begin_and_stay, &begun) == 0);
+	pthread_barrier_wait(&others_saved);
+	save_and_tell();
+	if (!begun || !is_taken(begun))
+		return 2;
+	if (load_relaxed(&other->state) != THREAD_FREE)
+		return 3;
+	pthread_barrier_wait(&others_end);
+	pthread_join(thread, NULL);
+	return 0;
 }
 
 static void run_in_child(int (*child)(const struct thread *), const struct thread *other)
@@ -114,6 +148,7 @@ int main(void)
 	CHECK(other && other != self);
 	run_in_child(new_thread_comes_first, other);
 	run_in_child(forking_thread_comes_first, other);
+	run_in_child(new_thread_has_begun, other);
 	pthread_barrier_wait(&others_end);
 	pthread_join(thread, NULL);
 	return 0;
