@@ -18,7 +18,6 @@
 #define OF_SECOND      4u /* the values of the second thread begin here */
 
 static bool has_room; /* for all frames */
-static int second_id; /* segment of another collector */
 
 /* ---- set up ------------------------------------------------------------------------ */
 
@@ -103,14 +102,14 @@ static void make_detach_first(void)
 	*process_handle() = PPT_HMEM_DETACH;
 }
 
-static int make_second_segment(void)
+/* The first thread is inside save(), without a ticket. */
+static void make_detach_inside(void)
 {
-	struct ppt_control *c = process_segment_map(1);
-
-	c->control_blk_sz = PPT_CONTROL_SIZE;
-	c->magic = PPT_EXT_MAGIC;
-	c->next_ticket = 1;
-	return process_segment_make(1, SEGMENT(4));
+	make_process(3, 4, false);
+	collector_start();
+	process_saved(1, 3);
+	process_entered(0);
+	*process_handle() = PPT_HMEM_DETACH;
 }
 
 /* Another collector has set the handle to its segment. */
@@ -120,20 +119,7 @@ static void make_take_over(void)
 	collector_start();
 	process_saved(0, 0);
 	process_saved(1, 3);
-	*process_handle() = make_second_segment();
-}
-
-/* The collector asks to detach, and another one has a segment; see detach_and_attach(). */
-static void make_again(void)
-{
-	make_detach();
-	second_id = make_second_segment();
-}
-
-static void make_again_first(void)
-{
-	make_detach_first();
-	second_id = make_second_segment();
+	*process_handle() = collector_second(1, SEGMENT(4));
 }
 
 /* The second thread has a record, and may end; the others have none that they could not use. */
@@ -178,18 +164,21 @@ static void save_and_end(void)
 	process_thread_end();
 }
 
+static void prepare_and_end(void)
+{
+	process_prepare();
+	process_thread_end();
+}
+
+static void finish_save(void)
+{
+	process_finish(1);
+}
+
 static void save_and_unload(void)
 {
 	process_save(1);
 	process_unload();
-}
-
-/* The ring's descriptor is used again. */
-static void detach_and_attach(void)
-{
-	process_save(1);
-	__atomic_store_n(process_handle(), second_id, __ATOMIC_RELAXED);
-	process_save(2);
 }
 
 /* Two threads of the process, one after the other. */
@@ -273,6 +262,17 @@ static void check_stopped(void)
 		fail_result("stopped", &is);
 	if (is.handle == 0 && (is.issued != is.tickets || is.lost))
 		fail_result("detached", &is);
+}
+
+/* A process that says that it has left takes no more tickets. */
+static void check_watched(void)
+{
+	struct collector_result is;
+
+	check_detached();
+	collector_result(&is);
+	if (is.final && is.final != is.tickets + 1)
+		weak_fail("%llu is not the last ticket", (unsigned long long)is.final);
 }
 
 static void check_nothing(void)
@@ -375,9 +375,20 @@ const struct weak_test weak_tests[] = {
 	  .has_membarrier = true,
 	  .most_stale = 1,
 	  .most_switches = 2,
-	  .set_up = make_detach,
+	  .set_up = make_detach_inside,
 	  .threads = { process_thread_end_inside, save_one_more },
 	  .check = check_death },
+	{ .name = "detach-watch",
+	  .what = "a thread is inside save(), another one detaches; the collector sees that",
+	  .nr_threads = 3,
+	  .has_own_sequences = true,
+	  .has_membarrier = true,
+	  .outside = 4,
+	  .most_stale = 2,
+	  .most_switches = 1,
+	  .set_up = make_detach_inside,
+	  .threads = { finish_save, save_one_more, collector_watch },
+	  .check = check_watched },
 	{ .name = "take-over",
 	  .what = "two threads save, one of them attaches to another collector",
 	  .nr_threads = 2,
@@ -406,26 +417,6 @@ const struct weak_test weak_tests[] = {
 	  .set_up = make_end,
 	  .threads = { save_and_end, process_thread_end, save_one_more },
 	  .check = check_end },
-	{ .name = "again",
-	  .what = "a thread detaches and attaches to another collector, with the same descriptor",
-	  .nr_threads = 2,
-	  .has_own_sequences = true,
-	  .has_membarrier = true,
-	  .most_stale = 1,
-	  .most_switches = 1,
-	  .set_up = make_again,
-	  .threads = { detach_and_attach, save_one_more },
-	  .check = check_end },
-	{ .name = "again-first",
-	  .what = "the same; the other thread saves its first frame",
-	  .nr_threads = 2,
-	  .has_own_sequences = true,
-	  .has_membarrier = true,
-	  .most_stale = 1,
-	  .most_switches = 1,
-	  .set_up = make_again_first,
-	  .threads = { detach_and_attach, save_one_more },
-	  .check = check_end },
 	{ .name = "unload-first",
 	  .what = "a thread attaches and unloads the library while another one saves its first "
 		  "frame",
@@ -436,6 +427,15 @@ const struct weak_test weak_tests[] = {
 	  .most_switches = 2,
 	  .set_up = make_offer,
 	  .threads = { save_and_unload, save_one_more },
+	  .check = check_end },
+	{ .name = "thread-ends-early",
+	  .what = "the same with a thread that has saved nothing",
+	  .nr_threads = 3,
+	  .has_own_sequences = true,
+	  .most_stale = 1,
+	  .most_switches = 1,
+	  .set_up = make_end,
+	  .threads = { prepare_and_end, process_thread_end, save_one_more },
 	  .check = check_end },
 	{ .name = "thread-stuck",
 	  .what = "a thread has been in a slot for a lap, and a thread saves its first frame",

@@ -246,6 +246,16 @@ void collector_wants_blocks(void)
 	session.config.stamp_kind = PPT_STAMP_TICKS;
 }
 
+int collector_second(unsigned nr, size_t size)
+{
+	struct ppt_control *c = process_segment_map(nr);
+
+	c->control_blk_sz = PPT_CONTROL_SIZE;
+	c->magic = PPT_EXT_MAGIC;
+	c->next_ticket = 1;
+	return process_segment_make(nr, size);
+}
+
 void collector_start(void)
 {
 	struct err err = { 0 };

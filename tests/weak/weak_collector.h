@@ -7,6 +7,7 @@
 #define WEAK_COLLECTOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define COLLECTOR_VALUES 8u /* of frames; each is saved once */
@@ -16,6 +17,9 @@ void collector_make(unsigned slots, bool resizes);
 
 /* In set_up(), before collector_start(): with stamps, and blocks of two tickets. */
 void collector_wants_blocks(void);
+
+/* In set_up(): another collector's segment @nr; its id. */
+int collector_second(unsigned nr, size_t size);
 
 /* attach_start(): the next save() attaches. */
 void collector_start(void);

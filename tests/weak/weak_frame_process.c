@@ -274,22 +274,58 @@ void process_saved(unsigned thread, uint32_t value)
 	selves[WEAK_THREADS] = NULL;
 }
 
-void process_stuck(unsigned thread)
+void process_entered(unsigned thread)
 {
 	struct thread *t = thread_self();
-	struct ring *r = enter(t);
 
-	ticket_take(t, r);
+	if (!enter(t))
+		weak_fail("no ring to enter");
 	selves[thread] = t;
 	selves[WEAK_THREADS] = NULL;
+}
+
+/* The ring that the thread is inside. */
+static struct ring *ring_inside(const struct thread *t)
+{
+	return &load_relaxed(&home)->rings[(load_relaxed(&t->where) & TAG_MASK) - 1];
+}
+
+void process_stuck(unsigned thread)
+{
+	process_entered(thread);
+	ticket_take(selves[thread], ring_inside(selves[thread]));
+}
+
+void process_finish(uint32_t value)
+{
+	struct ppt_Weak_f frame = { .first = value, .second = ~value };
+	struct thread *t = self;
+	struct ring *r = ring_inside(t);
+	uint64_t n = load_relaxed(&t->where) >> TAG_BITS;
+
+	if (!n)
+		n = ticket_take(t, r);
+	if (slot_differs(r, n))
+		save_contended(t, r, n, &frame, fill_f);
+	else
+		slot_write(t, r, n, &frame, fill_f);
+}
+
+void process_fork(void)
+{
+	memset(home, 0, sizeof(*home));
 }
 
 void process_prepare(void)
 {
 	struct thread *t = thread_self();
+	struct ring *r = t ? enter(t) : NULL;
 
-	if (t && enter(t))
-		leave(t);
+	if (!r)
+		return;
+	if (ring_inside(t) != r)
+		weak_fail("a thread is inside a ring, and its record does not say so");
+	leave(t);
 }
 
 void process_thread_end(void)
@@ -300,11 +336,7 @@ void process_thread_end(void)
 
 void process_thread_end_inside(void)
 {
-	struct thread *t = thread_self();
-	struct ring *r = t ? enter(t) : NULL;
-
-	if (r)
-		ticket_take(t, r);
+	ticket_take(self, ring_inside(self));
 	process_thread_end();
 }
 #endif

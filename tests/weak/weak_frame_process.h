@@ -27,17 +27,26 @@ void process_make(const struct process_shape *shape);
 /* In set_up(): thread @thread has saved a frame of @value, as its first one or another. */
 void process_saved(unsigned thread, uint32_t value);
 
-/* In set_up(): thread @thread, which does not run, is inside save() with a ticket. */
+/* In set_up(): thread @thread, which has no record yet, is inside save(), without and with a
+ * ticket.
+ */
+void process_entered(unsigned thread);
 void process_stuck(unsigned thread);
+
+/* In set_up(): the process is a forked child, and its threads are those that run from now on. */
+void process_fork(void);
 
 /* The calling thread saves a frame of @value and its complement, if a collector is attached. */
 void process_save(uint32_t value);
 
+/* The calling thread, inside save(), saves its frame. */
+void process_finish(uint32_t value);
+
 /* The calling thread attaches, and saves nothing: the begin of an interval. */
 void process_prepare(void);
 
-/* The calling thread ends: after its last frame, or by pthread_exit() in a handler that
- * interrupted a save. */
+/* The calling thread ends: after its last frame; inside save(), with a ticket, by pthread_exit() in
+ * a handler that interrupted it. */
 void process_thread_end(void);
 void process_thread_end_inside(void);
 

@@ -66,6 +66,19 @@ static void make_asked_fenced(void)
 	make_two(true);
 }
 
+/*
+ * The first thread has changed the slots while the second one is inside the old ones, with a
+ * ticket; the collector knows.
+ */
+static void make_left(void)
+{
+	make_process(3, false, 0);
+	process_stuck(1);
+	collector_resize(2);
+	process_saved(0, 6);
+	collector_step();
+}
+
 /* And to detach. */
 static void make_detach(void)
 {
@@ -97,6 +110,11 @@ static void save_two(void)
 static void save_one_more(void)
 {
 	process_save(OF_SECOND);
+}
+
+static void finish_save(void)
+{
+	process_finish(OF_SECOND);
 }
 
 static void resize_and_poll(void)
@@ -169,6 +187,17 @@ const struct weak_test weak_tests[] = {
 	  .set_up = make_one,
 	  .threads = { save_two, resize_and_poll },
 	  .check = check_death },
+	{ .name = "resize-left",
+	  .what = "a thread leaves the old slots, another one unmaps them; the collector polls",
+	  .nr_threads = 3,
+	  .has_own_sequences = true,
+	  .has_membarrier = true,
+	  .outside = 4,
+	  .most_stale = 2,
+	  .most_switches = 1,
+	  .set_up = make_left,
+	  .threads = { process_prepare, finish_save, poll_once },
+	  .check = check_end },
 	{ .name = "resize-two",
 	  .what = "two threads save, one of them changes the slots",
 	  .nr_threads = 2,
