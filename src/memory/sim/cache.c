@@ -5,16 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Sets start at cache lines of the host if their size allows it. */
-static uint64_t *cache_slots_new(uint64_t lines)
-{
-	uint64_t *slots = NULL;
-
-	if (posix_memalign((void **)&slots, 64, lines * sizeof(*slots)) != 0)
-		return NULL;
-	memset(slots, 0, lines * sizeof(*slots));
-	return slots;
-}
+#include "memory/sim/large_table.h"
 
 int cache_init(struct cache *c, uint64_t lines, uint32_t ways, uint32_t shift,
 	       enum sim_policy policy, uint64_t seed, bool classes)
@@ -37,7 +28,7 @@ int cache_init(struct cache *c, uint64_t lines, uint32_t ways, uint32_t shift,
 		return -ENOMEM;
 	if (c->is_pool)
 		return 0;
-	c->slots = cache_slots_new(lines);
+	c->slots = large_table_zeroed(lines * sizeof(*c->slots));
 	if (policy == SIM_PLRU)
 		c->trees = calloc(c->nr_sets, sizeof(*c->trees));
 	return c->slots && (c->trees || policy != SIM_PLRU) ? 0 : -ENOMEM;
