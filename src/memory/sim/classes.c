@@ -38,17 +38,11 @@ static inline int classes_miss_apart(struct recency *r, uint64_t line, bool was_
 	return seen < 0 ? seen : seen ? SIM_CAPACITY : SIM_COLD;
 }
 
-/* The same with cells. */
-static inline int classes_miss_cells(struct recency *r, uint64_t line, bool was_lost)
+/* The class of a miss with cells. */
+static inline int classes_of_miss(uint32_t *cell, bool in_shadow, bool was_lost)
 {
-	uint32_t *cell = recency_cell(r, line);
-	bool in_shadow, seen;
+	bool seen = *cell & RECENCY_MARK;
 
-	if (!cell)
-		return -ENOMEM;
-	seen = *cell & RECENCY_MARK;
-	in_shadow = r->last == line || recency_use(r, cell);
-	r->last = line;
 	if (was_lost)
 		return SIM_COHERENCE;
 	if (in_shadow)
@@ -57,16 +51,29 @@ static inline int classes_miss_cells(struct recency *r, uint64_t line, bool was_
 	return seen ? SIM_CAPACITY : SIM_COLD;
 }
 
+/* A use that missed, with cells. */
+static int classes_miss_cells(struct recency *r, uint64_t line, bool was_lost)
+{
+	uint32_t *cell = recency_cell(r, line);
+	bool in_shadow;
+
+	if (!cell)
+		return -ENOMEM;
+	if (recency_is_full(r))
+		recency_renumber(r);
+	in_shadow = r->last == line || recency_use(r, cell);
+	r->last = line;
+	return classes_of_miss(cell, in_shadow, was_lost);
+}
+
 int classes_miss(struct cache *c, uint64_t line, bool was_lost)
 {
 	return c->shadow.is_apart ? classes_miss_apart(&c->shadow, line, was_lost)
 				  : classes_miss_cells(&c->shadow, line, was_lost);
 }
 
-/* See classes_of_uses().  Adds to @sums; @is_apart is a constant for the compiler. */
-static inline __attribute__((always_inline)) int classes_add_uses(struct cache *c, uint64_t *uses,
-								  uint32_t nr, uint64_t (*sums)[2],
-								  const bool is_apart)
+/* See classes_of_uses().  Adds to @sums. */
+static int classes_add_apart(struct cache *c, uint64_t *uses, uint32_t nr, uint64_t (*sums)[2])
 {
 	struct recency *r = &c->shadow;
 	uint32_t i;
@@ -75,20 +82,71 @@ static inline __attribute__((always_inline)) int classes_add_uses(struct cache *
 		uint64_t use = uses[i];
 		int class = 0;
 
-		if (!is_apart && i + RECENCY_AHEAD < nr)
-			recency_fetch(r, SLOT_LINE(uses[i + RECENCY_AHEAD]));
+		if (i + 2 * RECENCY_AHEAD < nr) {
+			recency_fetch_page(r, SLOT_LINE(uses[i + 2 * RECENCY_AHEAD]));
+			recency_fetch(r, SLOT_LINE(uses[i + RECENCY_AHEAD]), true);
+		}
 		if (!(use & USE_MISS)) {
-			if (classes_use(c, SLOT_LINE(use)) < 0)
-				return -ENOMEM;
+			line_queue_use(&r->lines, SLOT_LINE(use));
 			continue;
 		}
-		class = is_apart ? classes_miss_apart(r, SLOT_LINE(use), false)
-				 : classes_miss_cells(r, SLOT_LINE(use), false);
+		class = classes_miss_apart(r, SLOT_LINE(use), false);
 		if (class < 0)
 			return class;
 		uses[i] |= (uint64_t) class << 2;
 		sums[class][use & USE_WRITE]++;
 	}
+	return 0;
+}
+
+/* There is no cell at hand for @line, or no time for its use.  Returns its cell; NULL: no memory.
+ */
+static uint32_t *classes_find_cell(struct recency *r, uint64_t line)
+{
+	if (recency_is_full(r))
+		recency_renumber(r);
+	return recency_cell(r, line);
+}
+
+/* The same with cells; @fetches is a constant for the compiler. */
+static inline __attribute__((always_inline)) int classes_add_cells(struct recency *shadow,
+								   uint64_t *uses, uint32_t nr,
+								   uint64_t (*sums)[2],
+								   const bool fetches)
+{
+	struct recency r = *shadow; /* local: the bytes of times may alias it */
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		uint64_t use = uses[i], line = SLOT_LINE(use);
+		bool in_shadow = r.last == line;
+		uint32_t *cell;
+		int class;
+
+		if (fetches && i + 2 * RECENCY_AHEAD < nr) {
+			recency_fetch_page(&r, SLOT_LINE(uses[i + 2 * RECENCY_AHEAD]));
+			recency_fetch(&r, SLOT_LINE(uses[i + RECENCY_AHEAD]), false);
+		}
+		cell = recency_page_at_hand(&r, line);
+		if (__builtin_expect(!cell || recency_is_full(&r), 0)) {
+			*shadow = r;
+			cell = classes_find_cell(shadow, line);
+			r = *shadow;
+			if (!cell)
+				return -ENOMEM;
+		} else {
+			cell += line % RECENCY_PAGE;
+		}
+		if (!in_shadow)
+			in_shadow = recency_use(&r, cell);
+		r.last = line;
+		if (!(use & USE_MISS))
+			continue;
+		class = classes_of_miss(cell, in_shadow, false);
+		uses[i] = use | (uint64_t) class << 2;
+		sums[class][use & USE_WRITE]++;
+	}
+	*shadow = r;
 	return 0;
 }
 
@@ -101,9 +159,11 @@ int classes_of_uses(struct cache *c, uint64_t *uses, uint32_t nr, uint64_t weigh
 
 	recency_adapt(&c->shadow);
 	if (c->shadow.is_apart)
-		ret = classes_add_uses(c, uses, nr, sums, true);
-	else
-		ret = classes_add_uses(c, uses, nr, sums, false);
+		ret = classes_add_apart(c, uses, nr, sums);
+	else if (c->shadow.size > LINE_QUEUE_MAX)
+		ret = classes_add_cells(&c->shadow, uses, nr, sums, true);
+	else /* the program uses little memory: its cells are in a cache of the host */
+		ret = classes_add_cells(&c->shadow, uses, nr, sums, false);
 	if (ret < 0)
 		return ret;
 	for (i = 0; i < SIM_CLASSES; i++) {

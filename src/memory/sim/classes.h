@@ -29,6 +29,8 @@ static inline int classes_use(struct cache *c, uint64_t line)
 	if (!cell)
 		return -ENOMEM;
 	r->last = line;
+	if (recency_is_full(r))
+		recency_renumber(r);
 	recency_use(r, cell);
 	return 0;
 }

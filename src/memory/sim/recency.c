@@ -6,37 +6,104 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MAX   (RECENCY_MARK - 1) /* positions must fit beside the mark */
+#include "memory/sim/large_table.h"
+
+#define ROOM_MAX   RECENCY_MARK
+#define ROOM_MIN   4096u
 #define PAGES_MAX  (UINT32_MAX / RECENCY_PAGE)
 #define RECENT_MIN 512u
 #define RECENT_MAX (1u << 24)
 
+/* A table for @times at least, all clear. */
+static bool recency_room(struct recency *r, uint64_t times)
+{
+	uint8_t *is_last;
+	uint32_t *before, room = ROOM_MIN;
+
+	while (room < times && room < ROOM_MAX)
+		room *= 2;
+	is_last = large_table_zeroed((size_t)room + 1);
+	before = large_table_new(room / 8 * sizeof(*before));
+	if (!is_last || !before) {
+		free(is_last);
+		free(before);
+		return false;
+	}
+	free(r->is_last);
+	free(r->before);
+	r->is_last = is_last;
+	r->before = before;
+	r->room = room;
+	return true;
+}
+
 int recency_init(struct recency *r, uint64_t size)
 {
-	uint64_t room = size * 4 + 4096;
-
 	memset(r, 0, sizeof(*r));
 	if (size >= UINT32_MAX / 4)
 		return -ENOMEM;
 	r->size = (uint32_t)size;
-	r->room = (uint32_t)(room < ROOM_MAX ? room : ROOM_MAX);
 	r->last = UINT64_MAX;
 	r->page_cells = RECENCY_PAGE;
-	r->queue = malloc((size_t)r->room * sizeof(*r->queue));
 	r->nr_recent = RECENT_MIN;
-	r->recent = calloc(r->nr_recent, sizeof(*r->recent));
-	return r->queue && r->recent ? 0 : -ENOMEM;
+	r->recent = large_table_zeroed(r->nr_recent * sizeof(*r->recent));
+	return recency_room(r, size * 4) && r->recent ? 0 : -ENOMEM;
 }
 
 void recency_release(struct recency *r)
 {
 	line_queue_release(&r->lines);
 	free(r->cells);
-	free(r->queue);
+	free(r->is_last);
+	free(r->before);
 	free(r->recent);
 	u64map_release(&r->pages);
 	memset(r, 0, sizeof(*r));
 }
+
+/* ---- times ------------------------------------------------------------------- */
+
+/* The number of the time of a line that is held among those of all such lines. */
+static uint32_t recency_rank(const struct recency *r, uint32_t time)
+{
+	uint64_t earlier = recency_word(r, time) & ((UINT64_C(1) << time % 8 * 8) - 1);
+
+	return r->before[recency_index(r, time) / 8] + (uint32_t)__builtin_popcountll(earlier);
+}
+
+/* Set the times of all cells to these numbers. */
+static void recency_set_times(struct recency *r)
+{
+	uint32_t sum = 0, time = r->head & ~7u, words, was;
+	uint64_t cell;
+
+	for (words = r->room / 8; words; words--, time += 8) {
+		r->before[recency_index(r, time) / 8] = sum;
+		sum += (uint32_t)__builtin_popcountll(recency_word(r, time));
+	}
+	for (cell = 0; cell < r->nr_pages * RECENCY_PAGE; cell++) {
+		was = r->cells[cell] & ~RECENCY_MARK;
+		r->cells[cell] &= RECENCY_MARK;
+		if (was > r->head)
+			r->cells[cell] |= recency_rank(r, was - 1) + 1;
+	}
+}
+
+void recency_renumber(struct recency *r)
+{
+	uint64_t cells = r->nr_pages * RECENCY_PAGE;
+
+	recency_set_times(r);
+	/* Room for as many times as there are cells: they are seldom walked over. */
+	if (cells > r->room && r->room < ROOM_MAX)
+		recency_room(r, cells); /* without memory: slower, and right */
+	memset(r->is_last, 0, r->room);
+	memset(r->is_last, 1, r->nr);
+	r->head = 0;
+	r->now = r->nr;
+}
+
+/* ---- pages ------------------------------------------------------------------- */
 
 static bool recency_grow(struct recency *r)
 {
@@ -46,9 +113,12 @@ static bool recency_grow(struct recency *r)
 	if (r->nr_pages >= PAGES_MAX)
 		return false;
 	more = more < PAGES_MAX ? more : PAGES_MAX;
-	cells = realloc(r->cells, more * r->page_cells * sizeof(*cells));
+	cells = large_table_new(more * r->page_cells * sizeof(*cells));
 	if (!cells)
 		return false;
+	if (r->nr_pages)
+		memcpy(cells, r->cells, r->nr_pages * r->page_cells * sizeof(*cells));
+	free(r->cells);
 	r->cells = cells;
 	r->pages_size = more;
 	return true;
@@ -58,7 +128,7 @@ static bool recency_grow(struct recency *r)
 static void recency_grow_recent(struct recency *r)
 {
 	uint32_t nr = r->nr_recent ? r->nr_recent * 2 : RECENT_MIN;
-	struct recency_page *more = calloc(nr, sizeof(*more));
+	struct recency_page *more = large_table_zeroed(nr * sizeof(*more));
 
 	if (!more)
 		return; /* slower, and right */
@@ -89,22 +159,6 @@ uint32_t *recency_find_page(struct recency *r, uint64_t page)
 	return r->cells + recent->first;
 }
 
-void recency_close_up(struct recency *r)
-{
-	uint32_t at, to = 0;
-
-	for (at = r->head; at < r->now; at++) {
-		uint32_t *cell = &r->cells[r->queue[at]];
-
-		if ((*cell & ~RECENCY_MARK) != at + 1)
-			continue;
-		r->queue[to++] = r->queue[at];
-		*cell = (*cell & RECENCY_MARK) | to;
-	}
-	r->head = 0;
-	r->now = to;
-}
-
 /* ---- much memory ------------------------------------------------------------- */
 
 /* The callers' bits of all cells, in pages with the same numbers; NULL: no memory. */
@@ -119,17 +173,24 @@ static uint32_t *recency_bits(const struct recency *r)
 }
 
 /* Use the lines that are held in their order. */
-static void recency_use_all(struct recency *r, const uint64_t *pages)
+static bool recency_use_all(struct recency *r, const uint64_t *pages)
 {
-	uint32_t at;
+	uint64_t *lines = malloc((r->nr + UINT64_C(1)) * sizeof(*lines)), cell;
+	uint32_t i, time;
 
-	for (at = r->head; at < r->now; at++) {
-		uint32_t cell = r->queue[at];
-
-		if ((r->cells[cell] & ~RECENCY_MARK) == at + 1)
-			line_queue_use(&r->lines, pages[cell / RECENCY_PAGE] * RECENCY_PAGE +
-							  cell % RECENCY_PAGE);
+	if (!lines)
+		return false;
+	recency_renumber(r); /* then the times are 0, 1, ... */
+	for (cell = 0; cell < r->nr_pages * RECENCY_PAGE; cell++) {
+		time = r->cells[cell] & ~RECENCY_MARK;
+		if (time)
+			lines[time - 1] = pages[cell / RECENCY_PAGE] * RECENCY_PAGE +
+					  cell % RECENCY_PAGE;
 	}
+	for (i = 0; i < r->nr; i++)
+		line_queue_use(&r->lines, lines[i]);
+	free(lines);
+	return true;
 }
 
 void recency_adapt(struct recency *r)
@@ -143,21 +204,23 @@ void recency_adapt(struct recency *r)
 		return;
 	pages = malloc(r->nr_pages * sizeof(*pages));
 	bits = recency_bits(r);
-	if (!pages || !bits || line_queue_init(&r->lines, r->size) < 0) {
+	while (pages && u64map_next(&r->pages, &pos, &page, &number))
+		pages[number - 1] = page;
+	if (!pages || !bits || line_queue_init(&r->lines, r->size) < 0 ||
+	    !recency_use_all(r, pages)) {
 		/* Slower, and right. */
 		line_queue_release(&r->lines);
 		free(bits);
 		free(pages);
 		return;
 	}
-	while (u64map_next(&r->pages, &pos, &page, &number))
-		pages[number - 1] = page;
-	recency_use_all(r, pages);
 	free(pages);
 	free(r->cells);
-	free(r->queue);
+	free(r->is_last);
+	free(r->before);
 	r->cells = bits;
-	r->queue = NULL;
+	r->is_last = NULL;
+	r->before = NULL;
 	r->page_cells = RECENCY_PAGE / 32;
 	r->is_apart = true;
 	memset(r->recent, 0, r->nr_recent * sizeof(*r->recent));

@@ -2,10 +2,11 @@
 /*
  * recency.h - the lines that a fully associative LRU cache of a given size holds.
  *
- * Every use of a line appends an entry to a queue, and the line's cell records the position of its
- * newest entry.  Older entries stay in the queue and are skipped when they reach its head (lazy
- * deletion), so a use costs one store into the queue and one into the cell: there is no list to
- * relink.  When the queue is full, the entries in force move to its start.
+ * Uses are numbered: that is their time.  The cell of a line has the time of its last use, and a
+ * table has a byte per time that says whether it is the last use of a line.  The cache holds the
+ * lines that were used last, so all of these times from that of the oldest one on are of lines that
+ * are held: the cell of a line that is dropped is not touched, and the next oldest line is the next
+ * byte that is set.  When the table is full, the times of the lines are numbered again.
  *
  * Cells are in pages of RECENCY_PAGE adjacent lines; pages are allocated at the first use of one
  * of their lines and stay, since a cell also has one bit for the caller.
@@ -17,15 +18,19 @@
 #ifndef MEMORY_SIM_RECENCY_H
 #define MEMORY_SIM_RECENCY_H
 
+#include <endian.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/u64map.h"
 #include "memory/sim/line_queue.h"
 
 #define RECENCY_PAGE  64u /* lines */
-#define RECENCY_AHEAD 16u /* entries of the queue */
+#define RECENCY_AHEAD 16u /* uses: distance at which cells are prefetched */
 #define RECENCY_MARK  (UINT32_C(1) << 31)
 #define RECENCY_FAR   4096u /* pages: the memory of a program that is not small */
+#define RECENCY_SPARE 8u
+#define RECENCY_TIMES (RECENCY_MARK - 1) /* times must fit beside the mark */
 
 struct recency_page {
 	uint64_t page;  /* line / RECENCY_PAGE + 1; 0: none */
@@ -33,12 +38,14 @@ struct recency_page {
 };
 
 struct recency {
-	uint32_t *cells; /* RECENCY_MARK, and 1 + position in the queue; 0: not held */
-	uint32_t *queue; /* numbers of cells */
-	uint32_t head, now, room;
-	uint32_t nr, size; /* lines held now; at most */
-	uint64_t last;     /* the line that was used last */
-	bool is_apart;     /* @lines holds the lines, and cells are bits */
+	uint32_t *cells;    /* RECENCY_MARK, and 1 + time of the last use; 0: none */
+	uint8_t *is_last;   /* a byte per time, modulo @room: 1 or 0; and one to be overwritten */
+	uint32_t *before;   /* for recency_renumber(): a count per 8 bytes of @is_last */
+	uint32_t head, now; /* times: no line held is older; of the next use */
+	uint32_t room;      /* times, a power of two; RECENCY_SPARE are not used at a time */
+	uint32_t nr, size;  /* lines held now; at most */
+	uint64_t last;      /* the line that was used last */
+	bool is_apart;      /* @lines holds the lines, and cells are bits */
 	struct line_queue lines;
 	uint32_t page_cells;         /* words of a page in @cells */
 	struct recency_page *recent; /* pages found without the map */
@@ -59,15 +66,23 @@ void recency_adapt(struct recency *r);
 
 /* The slow paths of the inline functions below. */
 uint32_t *recency_find_page(struct recency *r, uint64_t page);
-void recency_close_up(struct recency *r);
+void recency_renumber(struct recency *r);
 
-/* The first word of the page of @line; NULL: no memory. */
-static inline uint32_t *recency_page_of(struct recency *r, uint64_t line)
+/* The first word of the page of @line if it is at hand; else NULL. */
+static inline uint32_t *recency_page_at_hand(const struct recency *r, uint64_t line)
 {
 	uint64_t page = line / RECENCY_PAGE;
 	const struct recency_page *p = &r->recent[page & (r->nr_recent - 1)];
 
-	return p->page == page + 1 ? r->cells + p->first : recency_find_page(r, page);
+	return p->page == page + 1 ? r->cells + p->first : NULL;
+}
+
+/* The same anyway; NULL: no memory. */
+static inline uint32_t *recency_page_of(struct recency *r, uint64_t line)
+{
+	uint32_t *page = recency_page_at_hand(r, line);
+
+	return page ? page : recency_find_page(r, line / RECENCY_PAGE);
 }
 
 /*
@@ -94,38 +109,72 @@ static inline int recency_mark(struct recency *r, uint64_t line)
 	return (was & bit) != 0;
 }
 
-static inline void recency_drop_oldest(struct recency *r)
+static inline uint32_t recency_index(const struct recency *r, uint32_t time)
 {
-	while ((r->cells[r->queue[r->head]] & ~RECENCY_MARK) != r->head + 1)
-		r->head++;
-	r->cells[r->queue[r->head++]] &= RECENCY_MARK;
-	r->nr--;
-	if (r->head + RECENCY_AHEAD < r->now)
-		__builtin_prefetch(&r->cells[r->queue[r->head + RECENCY_AHEAD]], 1);
+	return time & (r->room - 1);
 }
 
-/* The line will be used soon: prefetch its cell if its page is at hand. */
-static inline void recency_fetch(const struct recency *r, uint64_t line)
+/* The 8 bytes of is_last with that of a time, the first one lowest. */
+static inline uint64_t recency_word(const struct recency *r, uint32_t time)
+{
+	uint64_t word;
+
+	memcpy(&word, &r->is_last[recency_index(r, time) & ~7u], sizeof(word));
+	return le64toh(word);
+}
+
+static inline __attribute__((always_inline)) void recency_drop_oldest(struct recency *r)
+{
+	uint32_t head = r->head;
+	uint64_t word = recency_word(r, head);
+
+	while (!word) {
+		head = (head | 7) + 1;
+		word = recency_word(r, head);
+	}
+	head = (head & ~7u) + (uint32_t)__builtin_ctzll(word) / 8;
+	r->is_last[recency_index(r, head)] = 0;
+	r->head = head + 1;
+	r->nr--;
+}
+
+/* The line will be used soon: prefetch where its page is. */
+static inline __attribute__((always_inline)) void recency_fetch_page(const struct recency *r,
+								     uint64_t line)
+{
+	__builtin_prefetch(&r->recent[line / RECENCY_PAGE & (r->nr_recent - 1)]);
+}
+
+/* The line will be used sooner: prefetch its cell, or its bit, if its page is at hand. */
+static inline __attribute__((always_inline)) void recency_fetch(const struct recency *r,
+								uint64_t line, bool is_apart)
 {
 	uint64_t page = line / RECENCY_PAGE;
 	const struct recency_page *p = &r->recent[page & (r->nr_recent - 1)];
 
 	if (p->page == page + 1)
-		__builtin_prefetch(r->cells + p->first + line % RECENCY_PAGE, 1);
+		__builtin_prefetch(r->cells + p->first + (is_apart ? 0 : line % RECENCY_PAGE), 1);
+}
+
+/* True if there is no time for another use: then call recency_renumber() first. */
+static inline bool recency_is_full(const struct recency *r)
+{
+	return r->now - r->head == r->room - RECENCY_SPARE || r->now == RECENCY_TIMES;
 }
 
 /*
- * Record a use of the line of @cell.  Returns true if the line was held.  A use of the line that
- * was used last changes nothing: callers may leave it out.
+ * Record a use of the line of @cell; there is a time for it.  Returns true if the line was held.  A
+ * use of the line that was used last changes nothing: callers may leave it out.
  */
-static inline bool recency_use(struct recency *r, uint32_t *cell)
+static inline __attribute__((always_inline)) bool recency_use(struct recency *r, uint32_t *cell)
 {
-	bool held = *cell & ~RECENCY_MARK;
+	uint32_t was = *cell & ~RECENCY_MARK, now = r->now++;
+	bool held = was > r->head;
 
-	if (r->now == r->room)
-		recency_close_up(r);
-	r->queue[r->now++] = (uint32_t)(cell - r->cells);
-	*cell = (*cell & RECENCY_MARK) | r->now;
+	/* Without a branch: whether the line is held is hard to predict. */
+	r->is_last[held ? recency_index(r, was - 1) : r->room] = 0;
+	r->is_last[recency_index(r, now)] = 1;
+	*cell = (*cell & RECENCY_MARK) | (now + 1);
 	if (!held && ++r->nr > r->size)
 		recency_drop_oldest(r);
 	return held;

@@ -80,7 +80,8 @@ static void uses_have_the_same_classes(struct cache *c, uint64_t *state, uint64_
 	}
 }
 
-static void shadow_is_a_list(uint32_t size, uint64_t nr_lines, bool is_apart)
+/* @start: the time of the first use. */
+static void shadow_is_a_list_from(uint32_t start, uint32_t size, uint64_t nr_lines, bool is_apart)
 {
 	uint64_t state = size + nr_lines, line;
 	struct cache c;
@@ -89,6 +90,7 @@ static void shadow_is_a_list(uint32_t size, uint64_t nr_lines, bool is_apart)
 	memset(&list, 0, sizeof(list));
 	list.size = size;
 	CHECK_EQ(cache_init(&c, size, 0, 6, SIM_LRU, 1, true), 0);
+	c.shadow.head = c.shadow.now = start;
 	for (i = 0; i < 60; i++) {
 		uses_have_the_same_classes(&c, &state, nr_lines);
 		/* The same by one use at a time. */
@@ -101,6 +103,11 @@ static void shadow_is_a_list(uint32_t size, uint64_t nr_lines, bool is_apart)
 	}
 	CHECK_EQ(c.shadow.is_apart, is_apart);
 	cache_release(&c);
+}
+
+static void shadow_is_a_list(uint32_t size, uint64_t nr_lines, bool is_apart)
+{
+	shadow_is_a_list_from(0, size, nr_lines, is_apart);
 }
 
 static void little_memory_stays_in_cells(void)
@@ -119,9 +126,46 @@ static void much_memory_is_apart(void)
 	shadow_is_a_list(LINES_MAX, FAR_LINES, true);
 }
 
+/* The first times are the last ones: uses are numbered again then, and whenever there is no room.
+ */
+static void times_begin_again(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < 70; i++)
+		shadow_is_a_list_from(RECENCY_TIMES - i * 97, i % 5 ? LINES_MAX - i % 64 : 1, 1000,
+				      false);
+	shadow_is_a_list_from(RECENCY_TIMES - 2000, LINES_MAX, FAR_LINES, true);
+}
+
+/* Two lines in turn fill the table of times; it then gets room for as many times as there are
+ * cells. */
+static void times_have_room_for_the_cells(void)
+{
+	struct cache c;
+	uint64_t i;
+
+	CHECK_EQ(cache_init(&c, 8, 0, 6, SIM_LRU, 1, true), 0);
+	for (i = 0; i < FAR_LINES; i++)
+		CHECK_EQ(classes_miss(&c, i, false), SIM_COLD);
+	CHECK(c.shadow.room < FAR_LINES);
+	for (i = 0; i < 3 * FAR_LINES; i++)
+		CHECK_EQ(classes_miss(&c, FAR_LINES - 5 + i % 2, false), SIM_CONFLICT);
+	CHECK_EQ(c.shadow.room, FAR_LINES);
+	CHECK_EQ(c.shadow.nr, 8);
+	for (i = 0; i < 6; i++) /* they replace the other six */
+		CHECK_EQ(classes_miss(&c, i, false), SIM_CAPACITY);
+	CHECK_EQ(classes_miss(&c, FAR_LINES - 5, false), SIM_CONFLICT);
+	CHECK_EQ(classes_miss(&c, FAR_LINES - 4, false), SIM_CONFLICT);
+	CHECK_EQ(classes_miss(&c, FAR_LINES - 1, false), SIM_CAPACITY);
+	cache_release(&c);
+}
+
 int main(void)
 {
 	RUN(little_memory_stays_in_cells);
 	RUN(much_memory_is_apart);
+	RUN(times_begin_again);
+	RUN(times_have_room_for_the_cells);
 	return 0;
 }
