@@ -59,9 +59,9 @@ static int classes_miss_cells(struct recency *r, uint64_t line, bool was_lost)
 
 	if (!cell)
 		return -ENOMEM;
-	if (recency_is_full(r))
+	if (recency_is_full(r, r->is_large))
 		recency_renumber(r);
-	in_shadow = r->last == line || recency_use(r, cell);
+	in_shadow = r->last == line || recency_use(r, cell, r->is_large);
 	r->last = line;
 	return classes_of_miss(cell, in_shadow, was_lost);
 }
@@ -103,18 +103,21 @@ static int classes_add_apart(struct cache *c, uint64_t *uses, uint32_t nr, uint6
  */
 static uint32_t *classes_find_cell(struct recency *r, uint64_t line)
 {
-	if (recency_is_full(r))
+	if (recency_is_full(r, r->is_large))
 		recency_renumber(r);
 	return recency_cell(r, line);
 }
 
-/* The same with cells; @fetches is a constant for the compiler. */
+/*
+ * The same with cells; @is_large is a constant for the compiler.  The cells of a small cache are in
+ * a cache of the host, or they are apart.
+ */
 static inline __attribute__((always_inline)) int classes_add_cells(struct recency *shadow,
 								   uint64_t *uses, uint32_t nr,
 								   uint64_t (*sums)[2],
-								   const bool fetches)
+								   const bool is_large)
 {
-	struct recency r = *shadow; /* local: the bytes of times may alias it */
+	struct recency r = *shadow; /* local: what is stored may alias it */
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {
@@ -123,12 +126,12 @@ static inline __attribute__((always_inline)) int classes_add_cells(struct recenc
 		uint32_t *cell;
 		int class;
 
-		if (fetches && i + 2 * RECENCY_AHEAD < nr) {
+		if (is_large && i + 2 * RECENCY_AHEAD < nr) {
 			recency_fetch_page(&r, SLOT_LINE(uses[i + 2 * RECENCY_AHEAD]));
 			recency_fetch(&r, SLOT_LINE(uses[i + RECENCY_AHEAD]), false);
 		}
 		cell = recency_page_at_hand(&r, line);
-		if (__builtin_expect(!cell || recency_is_full(&r), 0)) {
+		if (__builtin_expect(!cell || recency_is_full(&r, is_large), 0)) {
 			*shadow = r;
 			cell = classes_find_cell(shadow, line);
 			r = *shadow;
@@ -138,7 +141,7 @@ static inline __attribute__((always_inline)) int classes_add_cells(struct recenc
 			cell += line % RECENCY_PAGE;
 		}
 		if (!in_shadow)
-			in_shadow = recency_use(&r, cell);
+			in_shadow = recency_use(&r, cell, is_large);
 		r.last = line;
 		if (!(use & USE_MISS))
 			continue;
@@ -160,9 +163,9 @@ int classes_of_uses(struct cache *c, uint64_t *uses, uint32_t nr, uint64_t weigh
 	recency_adapt(&c->shadow);
 	if (c->shadow.is_apart)
 		ret = classes_add_apart(c, uses, nr, sums);
-	else if (c->shadow.size > LINE_QUEUE_MAX)
+	else if (c->shadow.is_large)
 		ret = classes_add_cells(&c->shadow, uses, nr, sums, true);
-	else /* the program uses little memory: its cells are in a cache of the host */
+	else
 		ret = classes_add_cells(&c->shadow, uses, nr, sums, false);
 	if (ret < 0)
 		return ret;

@@ -8,13 +8,14 @@
 
 #include "memory/sim/large_table.h"
 
-#define ROOM_MAX   RECENCY_MARK
-#define ROOM_MIN   4096u
-#define PAGES_MAX  (UINT32_MAX / RECENCY_PAGE)
-#define RECENT_MIN 512u
-#define RECENT_MAX (1u << 24)
+#define ROOM_MAX      RECENCY_MARK
+#define ROOM_MIN      4096u
+#define ROOM_PER_CELL 4u /* times */
+#define PAGES_MAX     (UINT32_MAX / RECENCY_PAGE)
+#define RECENT_MIN    512u
+#define RECENT_MAX    (1u << 24)
 
-/* A table for @times at least, all clear. */
+/* A large cache: a table for @times at least, all clear. */
 static bool recency_room(struct recency *r, uint64_t times)
 {
 	uint8_t *is_last;
@@ -37,8 +38,17 @@ static bool recency_room(struct recency *r, uint64_t times)
 	return true;
 }
 
+static bool recency_new_queue(struct recency *r)
+{
+	r->room = r->size * 4 + ROOM_MIN;
+	r->queue = malloc(r->room * sizeof(*r->queue));
+	return r->queue;
+}
+
 int recency_init(struct recency *r, uint64_t size)
 {
+	bool has_room;
+
 	memset(r, 0, sizeof(*r));
 	if (size >= UINT32_MAX / 4)
 		return -ENOMEM;
@@ -47,13 +57,16 @@ int recency_init(struct recency *r, uint64_t size)
 	r->page_cells = RECENCY_PAGE;
 	r->nr_recent = RECENT_MIN;
 	r->recent = large_table_zeroed(r->nr_recent * sizeof(*r->recent));
-	return recency_room(r, size * 4) && r->recent ? 0 : -ENOMEM;
+	r->is_large = size > LINE_QUEUE_MAX;
+	has_room = r->is_large ? recency_room(r, size * 4) : recency_new_queue(r);
+	return has_room && r->recent ? 0 : -ENOMEM;
 }
 
 void recency_release(struct recency *r)
 {
 	line_queue_release(&r->lines);
 	free(r->cells);
+	free(r->queue);
 	free(r->is_last);
 	free(r->before);
 	free(r->recent);
@@ -63,12 +76,18 @@ void recency_release(struct recency *r)
 
 /* ---- times ------------------------------------------------------------------- */
 
+/* The sum of 8 bytes of is_last: 8 at most, so that it fits in one. */
+static uint32_t recency_sum(uint64_t bytes)
+{
+	return (uint32_t)(bytes * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* The number of the time of a line that is held among those of all such lines. */
 static uint32_t recency_rank(const struct recency *r, uint32_t time)
 {
 	uint64_t earlier = recency_word(r, time) & ((UINT64_C(1) << time % 8 * 8) - 1);
 
-	return r->before[recency_index(r, time) / 8] + (uint32_t)__builtin_popcountll(earlier);
+	return r->before[recency_index(r, time) / 8] + recency_sum(earlier);
 }
 
 /* Set the times of all cells to these numbers. */
@@ -79,7 +98,7 @@ static void recency_set_times(struct recency *r)
 
 	for (words = r->room / 8; words; words--, time += 8) {
 		r->before[recency_index(r, time) / 8] = sum;
-		sum += (uint32_t)__builtin_popcountll(recency_word(r, time));
+		sum += recency_sum(recency_word(r, time));
 	}
 	for (cell = 0; cell < r->nr_pages * RECENCY_PAGE; cell++) {
 		was = r->cells[cell] & ~RECENCY_MARK;
@@ -89,14 +108,35 @@ static void recency_set_times(struct recency *r)
 	}
 }
 
+/* A small cache. */
+static void recency_close_up(struct recency *r)
+{
+	uint32_t at, to = 0;
+
+	for (at = r->head; at < r->now; at++) {
+		uint32_t *cell = &r->cells[r->queue[at]];
+
+		if ((*cell & ~RECENCY_MARK) != at + 1)
+			continue;
+		r->queue[to++] = r->queue[at];
+		*cell = (*cell & RECENCY_MARK) | to;
+	}
+	r->head = 0;
+	r->now = to;
+}
+
 void recency_renumber(struct recency *r)
 {
-	uint64_t cells = r->nr_pages * RECENCY_PAGE;
+	uint64_t times = r->nr_pages * RECENCY_PAGE * ROOM_PER_CELL;
 
+	if (!r->is_large) {
+		recency_close_up(r);
+		return;
+	}
 	recency_set_times(r);
-	/* Room for as many times as there are cells: they are seldom walked over. */
-	if (cells > r->room && r->room < ROOM_MAX)
-		recency_room(r, cells); /* without memory: slower, and right */
+	/* Room for so many times that all cells are seldom walked over. */
+	if (times > r->room && r->room < ROOM_MAX)
+		recency_room(r, times); /* without memory: slower, and right */
 	memset(r->is_last, 0, r->room);
 	memset(r->is_last, 1, r->nr);
 	r->head = 0;
@@ -173,24 +213,17 @@ static uint32_t *recency_bits(const struct recency *r)
 }
 
 /* Use the lines that are held in their order. */
-static bool recency_use_all(struct recency *r, const uint64_t *pages)
+static void recency_use_all(struct recency *r, const uint64_t *pages)
 {
-	uint64_t *lines = malloc((r->nr + UINT64_C(1)) * sizeof(*lines)), cell;
-	uint32_t i, time;
+	uint32_t at;
 
-	if (!lines)
-		return false;
-	recency_renumber(r); /* then the times are 0, 1, ... */
-	for (cell = 0; cell < r->nr_pages * RECENCY_PAGE; cell++) {
-		time = r->cells[cell] & ~RECENCY_MARK;
-		if (time)
-			lines[time - 1] = pages[cell / RECENCY_PAGE] * RECENCY_PAGE +
-					  cell % RECENCY_PAGE;
+	for (at = r->head; at < r->now; at++) {
+		uint32_t cell = r->queue[at];
+
+		if ((r->cells[cell] & ~RECENCY_MARK) == at + 1)
+			line_queue_use(&r->lines, pages[cell / RECENCY_PAGE] * RECENCY_PAGE +
+							  cell % RECENCY_PAGE);
 	}
-	for (i = 0; i < r->nr; i++)
-		line_queue_use(&r->lines, lines[i]);
-	free(lines);
-	return true;
 }
 
 void recency_adapt(struct recency *r)
@@ -199,28 +232,25 @@ void recency_adapt(struct recency *r)
 	uint32_t *bits;
 	size_t pos = 0;
 
-	if (r->is_apart || r->nr_pages < RECENCY_FAR || r->size < LINE_QUEUE_MIN ||
-	    r->size > LINE_QUEUE_MAX)
+	if (r->is_apart || r->nr_pages < RECENCY_FAR || r->size < LINE_QUEUE_MIN || r->is_large)
 		return;
 	pages = malloc(r->nr_pages * sizeof(*pages));
 	bits = recency_bits(r);
-	while (pages && u64map_next(&r->pages, &pos, &page, &number))
-		pages[number - 1] = page;
-	if (!pages || !bits || line_queue_init(&r->lines, r->size) < 0 ||
-	    !recency_use_all(r, pages)) {
+	if (!pages || !bits || line_queue_init(&r->lines, r->size) < 0) {
 		/* Slower, and right. */
 		line_queue_release(&r->lines);
 		free(bits);
 		free(pages);
 		return;
 	}
+	while (u64map_next(&r->pages, &pos, &page, &number))
+		pages[number - 1] = page;
+	recency_use_all(r, pages);
 	free(pages);
 	free(r->cells);
-	free(r->is_last);
-	free(r->before);
+	free(r->queue);
 	r->cells = bits;
-	r->is_last = NULL;
-	r->before = NULL;
+	r->queue = NULL;
 	r->page_cells = RECENCY_PAGE / 32;
 	r->is_apart = true;
 	memset(r->recent, 0, r->nr_recent * sizeof(*r->recent));

@@ -2,11 +2,17 @@
 /*
  * recency.h - the lines that a fully associative LRU cache of a given size holds.
  *
- * Uses are numbered: that is their time.  The cell of a line has the time of its last use, and a
- * table has a byte per time that says whether it is the last use of a line.  The cache holds the
+ * Uses are numbered: that is their time, and the cell of a line has the time of its last use.
+ *
+ * For a small cache, a queue has the line of each time.  Earlier times of a line stay in the queue
+ * and are skipped when they are the oldest ones.  When the queue is full, the times of the lines
+ * that are held move to its start.
+ *
+ * For a large cache, most cells are in no cache of the host, and a line should touch its cell once.
+ * A table has a byte per time that says whether it is the last use of a line.  The cache holds the
  * lines that were used last, so all of these times from that of the oldest one on are of lines that
  * are held: the cell of a line that is dropped is not touched, and the next oldest line is the next
- * byte that is set.  When the table is full, the times of the lines are numbered again.
+ * byte that is set.  When the table is full, the times of all lines are numbered again.
  *
  * Cells are in pages of RECENCY_PAGE adjacent lines; pages are allocated at the first use of one
  * of their lines and stay, since a cell also has one bit for the caller.
@@ -38,11 +44,13 @@ struct recency_page {
 };
 
 struct recency {
-	uint32_t *cells;    /* RECENCY_MARK, and 1 + time of the last use; 0: none */
-	uint8_t *is_last;   /* a byte per time, modulo @room: 1 or 0; and one to be overwritten */
-	uint32_t *before;   /* for recency_renumber(): a count per 8 bytes of @is_last */
+	uint32_t *cells;  /* RECENCY_MARK, and 1 + time of the last use; 0: none, or not held */
+	uint32_t *queue;  /* small: the number of a cell per time */
+	uint8_t *is_last; /* large: a byte per time, modulo @room: 1 or 0; one to be overwritten */
+	uint32_t *before; /* large, for recency_renumber(): a count per 8 bytes of @is_last */
 	uint32_t head, now; /* times: no line held is older; of the next use */
-	uint32_t room;      /* times, a power of two; RECENCY_SPARE are not used at a time */
+	uint32_t room;      /* times; large: a power of two, RECENCY_SPARE are not used at a time */
+	bool is_large;      /* more than LINE_QUEUE_MAX lines */
 	uint32_t nr, size;  /* lines held now; at most */
 	uint64_t last;      /* the line that was used last */
 	bool is_apart;      /* @lines holds the lines, and cells are bits */
@@ -123,7 +131,7 @@ static inline uint64_t recency_word(const struct recency *r, uint32_t time)
 	return le64toh(word);
 }
 
-static inline __attribute__((always_inline)) void recency_drop_oldest(struct recency *r)
+static inline __attribute__((always_inline)) void recency_drop_last_use(struct recency *r)
 {
 	uint32_t head = r->head;
 	uint64_t word = recency_word(r, head);
@@ -157,16 +165,16 @@ static inline __attribute__((always_inline)) void recency_fetch(const struct rec
 }
 
 /* True if there is no time for another use: then call recency_renumber() first. */
-static inline bool recency_is_full(const struct recency *r)
+static inline bool recency_is_full(const struct recency *r, bool is_large)
 {
+	if (!is_large)
+		return r->now == r->room;
 	return r->now - r->head == r->room - RECENCY_SPARE || r->now == RECENCY_TIMES;
 }
 
-/*
- * Record a use of the line of @cell; there is a time for it.  Returns true if the line was held.  A
- * use of the line that was used last changes nothing: callers may leave it out.
- */
-static inline __attribute__((always_inline)) bool recency_use(struct recency *r, uint32_t *cell)
+/* recency_use() of a large cache. */
+static inline __attribute__((always_inline)) bool recency_use_time(struct recency *r,
+								   uint32_t *cell)
 {
 	uint32_t was = *cell & ~RECENCY_MARK, now = r->now++;
 	bool held = was > r->head;
@@ -176,8 +184,36 @@ static inline __attribute__((always_inline)) bool recency_use(struct recency *r,
 	r->is_last[recency_index(r, now)] = 1;
 	*cell = (*cell & RECENCY_MARK) | (now + 1);
 	if (!held && ++r->nr > r->size)
-		recency_drop_oldest(r);
+		recency_drop_last_use(r);
 	return held;
+}
+
+/* The same of a small one. */
+static inline __attribute__((always_inline)) bool recency_use_queue(struct recency *r,
+								    uint32_t *cell)
+{
+	uint32_t was = *cell;
+	bool held = was & ~RECENCY_MARK;
+
+	r->queue[r->now++] = (uint32_t)(cell - r->cells);
+	*cell = (was & RECENCY_MARK) | r->now;
+	if (held || ++r->nr <= r->size)
+		return held;
+	while ((r->cells[r->queue[r->head]] & ~RECENCY_MARK) != r->head + 1)
+		r->head++;
+	r->cells[r->queue[r->head++]] &= RECENCY_MARK;
+	r->nr--;
+	return held;
+}
+
+/*
+ * Record a use of the line of @cell; there is a time for it.  Returns true if the line was held.  A
+ * use of the line that was used last changes nothing: callers may leave it out.
+ */
+static inline __attribute__((always_inline)) bool recency_use(struct recency *r, uint32_t *cell,
+							      bool is_large)
+{
+	return is_large ? recency_use_time(r, cell) : recency_use_queue(r, cell);
 }
 
 #endif

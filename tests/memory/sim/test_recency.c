@@ -4,13 +4,14 @@
 #include "memory/sim/classes.h"
 #include "memory/sim/lru_run.h"
 
-#define LINES_MAX 64u
+#define LINES_MAX 64u /* of a small cache */
+#define LARGE     (LINE_QUEUE_MAX + 1)
 #define FAR_LINES (UINT64_C(64) * RECENCY_FAR * 2)
 #define BATCH     1000u
 
 /* The lines that were used last, the newest first; and those that missed before. */
 struct plain_list {
-	uint64_t line[LINES_MAX];
+	uint64_t line[LARGE];
 	uint32_t nr, size;
 	bool seen[FAR_LINES];
 };
@@ -115,6 +116,7 @@ static void little_memory_stays_in_cells(void)
 	shadow_is_a_list(1, 1000, false);
 	shadow_is_a_list(2, 1000, false);
 	shadow_is_a_list(LINES_MAX, 10000, false);
+	shadow_is_a_list(LARGE, 10000, false);
 }
 
 static void much_memory_is_apart(void)
@@ -132,10 +134,9 @@ static void times_begin_again(void)
 {
 	uint32_t i;
 
-	for (i = 0; i < 70; i++)
-		shadow_is_a_list_from(RECENCY_TIMES - i * 97, i % 5 ? LINES_MAX - i % 64 : 1, 1000,
-				      false);
-	shadow_is_a_list_from(RECENCY_TIMES - 2000, LINES_MAX, FAR_LINES, true);
+	for (i = 0; i < 4; i++)
+		shadow_is_a_list_from(RECENCY_TIMES - i * 9999, LARGE, 8000, false);
+	shadow_is_a_list_from(RECENCY_TIMES - 30000, LARGE, FAR_LINES, false);
 }
 
 /* Two lines in turn fill the table of times; it then gets room for as many times as there are
@@ -145,15 +146,15 @@ static void times_have_room_for_the_cells(void)
 	struct cache c;
 	uint64_t i;
 
-	CHECK_EQ(cache_init(&c, 8, 0, 6, SIM_LRU, 1, true), 0);
+	CHECK_EQ(cache_init(&c, LARGE, 0, 6, SIM_LRU, 1, true), 0);
 	for (i = 0; i < FAR_LINES; i++)
 		CHECK_EQ(classes_miss(&c, i, false), SIM_COLD);
 	CHECK(c.shadow.room < FAR_LINES);
-	for (i = 0; i < 3 * FAR_LINES; i++)
+	for (i = 0; i < 9 * FAR_LINES; i++)
 		CHECK_EQ(classes_miss(&c, FAR_LINES - 5 + i % 2, false), SIM_CONFLICT);
-	CHECK_EQ(c.shadow.room, FAR_LINES);
-	CHECK_EQ(c.shadow.nr, 8);
-	for (i = 0; i < 6; i++) /* they replace the other six */
+	CHECK_EQ(c.shadow.room, 4 * FAR_LINES);
+	CHECK_EQ(c.shadow.nr, LARGE);
+	for (i = 0; i < LARGE - 2; i++) /* they replace all but these two */
 		CHECK_EQ(classes_miss(&c, i, false), SIM_CAPACITY);
 	CHECK_EQ(classes_miss(&c, FAR_LINES - 5, false), SIM_CONFLICT);
 	CHECK_EQ(classes_miss(&c, FAR_LINES - 4, false), SIM_CONFLICT);
