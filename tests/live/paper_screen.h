@@ -3,6 +3,7 @@
 #ifndef TESTS_PAPER_SCREEN_H
 #define TESTS_PAPER_SCREEN_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "check.h"
@@ -20,6 +21,7 @@ static struct {
 	int keys[PAPER_KEYS_MAX]; /* ERR: draw, then go on with the next one */
 	size_t nr_keys, next_key;
 	unsigned nr_refreshed;
+	int signal; /* arrives when the screen is drawn; 0: none */
 } paper_cells;
 
 static int paper_move(int y, int x)
@@ -84,6 +86,8 @@ static int paper_refresh(void)
 {
 	CHECK_EQ(paper_cells.attributes, 0); /* every attribute was switched off */
 	paper_cells.nr_refreshed++;
+	if (paper_cells.signal)
+		raise(paper_cells.signal);
 	return OK;
 }
 

@@ -3,228 +3,11 @@
  * terminal. */
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
 #include <unistd.h>
 
-#include "live/paper_screen.h"
-#include "top/top_screen.h"
-
-#define SECOND     UINT64_C(1000000000)
-#define MOMENT     (1000 * SECOND)
-#define ROWS_MAX   64
-#define EVENTS_MAX 8
-
-/* The program that is shown. */
-static struct {
-	struct recover_coroutine coroutines[ROWS_MAX];
-	struct top_row rows[ROWS_MAX];
-	struct recover_thread threads[2];
-	struct recover_event events[2][EVENTS_MAX];
-	struct recover_process processes[2];
-	size_t nr_processes;
-	struct trace_site sites[4];
-	size_t nr;
-	uint64_t lost;
-	int fails; /* the error of all pictures but the first */
-	unsigned nr_pictures, nr_open;
-	uint64_t asked_for;
-	bool asked_events;
-} shown;
-
-int __wrap_top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of,
-			    struct err *err);
-void __wrap_top_picture_release(struct top_picture *p);
-int __wrap_top_screen_open(struct top *t, struct err *err);
-void __wrap_top_screen_close(void);
-
-int __wrap_top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of,
-			    struct err *err)
-{
-	size_t i;
-
-	memset(p, 0, sizeof(*p));
-	shown.nr_pictures++;
-	shown.asked_for = of;
-	shown.asked_events = s->wants_events;
-	if (shown.fails && shown.nr_pictures > 1)
-		return err_set(err, shown.fails, "the region is damaged");
-	p->rows = shown.rows;
-	p->nr = shown.nr;
-	p->moment = MOMENT;
-	p->up_ns = 3661 * SECOND;
-	p->lost = shown.lost;
-	p->told = true;
-	p->threads = 2;
-	p->backlog = 17;
-	p->event_rate = 1234.4;
-	p->birth_rate = 0.52;
-	p->r.threads = shown.threads;
-	p->r.nr_threads = 2;
-	p->r.processes = shown.processes;
-	p->r.nr_processes = shown.nr_processes;
-	p->r.sites = shown.sites;
-	p->r.nr_sites = 4;
-	for (i = 0; i < shown.nr; i++)
-		p->by_state[shown.rows[i].state]++;
-	return 0;
-}
-
-void __wrap_top_picture_release(struct top_picture *p)
-{
-	memset(p, 0, sizeof(*p));
-}
-
-int __wrap_top_screen_open(struct top *t, struct err *err)
-{
-	(void)err;
-	t->has_colors = true;
-	shown.nr_open++;
-	return 0;
-}
-
-void __wrap_top_screen_close(void)
-{
-	shown.nr_open--;
-}
-
-/* ---- the program ----------------------------------------------------------------- */
-
-static struct recover_coroutine *add_coroutine(const char *name, uint8_t state, uint64_t age_s,
-					       uint32_t site)
-{
-	struct recover_coroutine *c = &shown.coroutines[shown.nr];
-
-	CHECK(shown.nr < ROWS_MAX);
-	memset(c, 0, sizeof(*c));
-	snprintf(c->name, sizeof(c->name), "%s", name);
-	c->co.probe_id = shown.nr + 1;
-	c->co.pid = 77;
-	c->co.state = state;
-	c->co.site = site;
-	c->co.birth_site = 1;
-	c->co.birth_ts = MOMENT - 500 * SECOND;
-	c->co.since_ts = MOMENT - age_s * SECOND;
-	c->co.written = 10 * (shown.nr + 1);
-	shown.rows[shown.nr] = (struct top_row){ .c = c,
-						 .state = state,
-						 .rate = (double)shown.nr,
-						 .looks = {
-							 .running = 1, .ready = 1, .waiting = 2 } };
-	shown.nr++;
-	return c;
-}
-
-static void wait_for(struct recover_coroutine *c, uint8_t reason, uint64_t resource)
-{
-	c->co.reason = reason;
-	c->co.has_resource = true;
-	c->co.resource = resource;
-}
-
-static void add_lock_event(unsigned thread, uint8_t kind, uint64_t id, uint64_t resource,
-			   uint64_t ago_s)
-{
-	struct recover_thread *t = &shown.threads[thread];
-	struct trace_event *ev = &shown.events[thread][t->nr_last++].ev;
-
-	CHECK(t->nr_last <= EVENTS_MAX);
-	trace_event_init(ev);
-	ev->kind = kind;
-	ev->pid = 77;
-	ev->probe_id = id;
-	ev->resource = resource;
-	ev->flags = TRACE_HAS_RESOURCE;
-	ev->ts = MOMENT - ago_s * SECOND;
-}
-
-/* Six coroutines: 1 to 3 are readers, 4 runs, 5 and 6 wait for a lock. */
-static void begin_program(void)
-{
-	static const struct trace_site sites[4] = {
-		{ 1, 10, 77, "/src/main.c", "main" },
-		{ 2, 20, 77, "/src/read.c", "reader" },
-		{ 3, 30, 77, "/src/lock.c", "take" },
-		{ 4, 40, 77, "/src/work.c", "work" },
-	};
-	struct recover_coroutine *c;
-	unsigned i;
-
-	memset(&shown, 0, sizeof(shown));
-	memcpy(shown.sites, sites, sizeof(sites));
-	shown.nr_processes = 1;
-	shown.processes[0] = (struct recover_process){ .pid = 77,
-						       .life = PROCESS_THERE,
-						       .command = "server" };
-	for (i = 0; i < 2; i++)
-		shown.threads[i] = (struct recover_thread){ .tid = 100 + i,
-							    .pid = 77,
-							    .last = shown.events[i] };
-	wait_for(add_coroutine("reader-1", TRACE_STATE_SUSPENDED, 3, 2), TRACE_REASON_IO_READ, 7);
-	wait_for(add_coroutine("reader-2", TRACE_STATE_SUSPENDED, 9, 2), TRACE_REASON_IO_READ, 8);
-	c = add_coroutine("reader-3", TRACE_STATE_READY, 5, 2);
-	c->woken_ts = MOMENT - SECOND / 4;
-	c = add_coroutine("Worker", TRACE_STATE_RUNNING, 0, 4);
-	c->co.since_ts = MOMENT - SECOND / 2;
-	c->tid = 101;
-	wait_for(add_coroutine("locker-1", TRACE_STATE_SUSPENDED, 40, 3), TRACE_REASON_MUTEX,
-		 0x100);
-	wait_for(add_coroutine("locker-2", TRACE_STATE_SUSPENDED, 30, 3), TRACE_REASON_MUTEX,
-		 0x100);
-	shown.coroutines[5].co.parent = 4;
-}
-
-/* Press @keys on a screen; what is drawn last stays in paper_cells.  -1 in the keys: draw first. */
-static void press_on(int lines, int columns, enum top_view view, const int *keys, size_t nr)
-{
-	const struct top_options options = { .interval_ms = 60000, .view = view };
-	struct top_source source = { 0 };
-	struct err err = { 0 };
-	int sig = -1;
-
-	paper_screen_open(lines, columns);
-	memcpy(paper_cells.keys, keys, nr * sizeof(*keys));
-	paper_cells.keys[nr] = ERR;
-	paper_cells.nr_keys = nr + 1;
-	CHECK_EQ(top_run(&source, &options, &sig, &err), 0);
-	CHECK_EQ(sig, 0);
-	CHECK(paper_cells.nr_refreshed >= 2);
-	CHECK_EQ(shown.nr_open, 0);
-}
-
-#define PRESS_AS(view, ...)                                                    \
-	do {                                                                   \
-		const int keys[] = { __VA_ARGS__ };                            \
-		press_on(24, 120, view, keys, sizeof(keys) / sizeof(keys[0])); \
-	} while (0)
-#define PRESS(...) PRESS_AS(TOP_VIEW_ROWS, ERR, __VA_ARGS__)
-
-/* Coroutines in the order of the list. */
-static void expect_order(const char *ids)
-{
-	char text[256] = "";
-	int y;
-
-	for (y = 4; y < 23; y++) {
-		unsigned long id = strtoul(paper_cells.text[y], NULL, 10);
-
-		if (id)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%lu ", id);
-	}
-	CHECK_STR(text, ids);
-}
-
-/* The list's line at the cursor. */
-static int cursor_line(void)
-{
-	int y, found = -1;
-
-	for (y = 4; y < 23; y++) {
-		if (paper_is_marked(y)) {
-			CHECK_EQ(found, -1);
-			found = y;
-		}
-	}
-	return found - 4;
-}
+#include "live/shown_program.h"
 
 /* ---- the list ---------------------------------------------------------------------- */
 
@@ -729,6 +512,170 @@ static void a_deadlock_is_found_in_a_picture(void)
 	CHECK_STR(paper_line(3), "no warnings in this picture");
 }
 
+/* ---- widths and texts -------------------------------------------------------------------- */
+
+/* The titles of the list on a screen of @columns, one space between them. */
+static const char *titles(int columns)
+{
+	static const int nothing[] = { ERR };
+	static char text[256];
+	size_t used = 0;
+	const char *at;
+
+	press_on(24, columns, TOP_VIEW_ROWS, nothing, 1);
+	for (at = paper_line(3); *at; at++) {
+		if (*at != ' ' || (used && text[used - 1] != ' '))
+			text[used++] = *at;
+	}
+	text[used] = '\0';
+	return text;
+}
+
+static void narrow_lists_have_fewer_columns(void)
+{
+	begin_program();
+	CHECK_STR(titles(51), "ID STATE AGE WHERE");
+	CHECK_STR(titles(52), "ID STATE AGE NAME WHERE");
+	CHECK_STR(titles(63), "ID STATE AGE NAME WHERE");
+	CHECK_STR(titles(64), "ID STATE AGE NAME WHERE WHY");
+	CHECK_STR(titles(77), "ID STATE AGE NAME WHERE WHY");
+	CHECK_STR(titles(78), "ID STATE AGE RATE/s NAME WHERE WHY");
+	CHECK_STR(titles(91), "ID STATE AGE RATE/s NAME WHERE WHY");
+	CHECK_STR(titles(92), "ID STATE AGE RATE/s THREAD NAME WHERE WHY");
+	shown.has_cpu = true;
+	CHECK_STR(titles(105), "ID STATE AGE RATE/s THREAD NAME WHERE WHY");
+	CHECK_STR(titles(106), "ID STATE AGE RATE/s ON CPU READY BLOCKED NAME WHERE WHY");
+	CHECK_STR(titles(124), "ID STATE AGE RATE/s ON CPU READY BLOCKED NAME WHERE WHY");
+	CHECK_STR(titles(125), "ID STATE AGE RATE/s THREAD ON CPU READY BLOCKED NAME WHERE WHY");
+	/* 44 columns are left: one part for the name, two for the place, one for the reason. */
+	PRESS(ERR);
+	CHECK_EQ(strstr(paper_line(3), "NAME") - paper_line(3), 73);
+	CHECK_EQ(strstr(paper_line(3), "WHERE") - paper_line(3), 73 + 11 + 1);
+	CHECK_EQ(strstr(paper_line(3), "WHY") - paper_line(3), 85 + 22 + 1);
+}
+
+static void slices_have_times(void)
+{
+	begin_program();
+	shown.has_cpu = true;
+	shown.rows[4].cpu = (struct top_cpu){ 3, 5 * SECOND, 6 * SECOND, 7 * SECOND };
+	PRESS(ERR);
+	CHECK(strstr(paper_line(4), "   5.000 s    6.000 s    7.000 s"));
+	CHECK(strstr(paper_line(5), "         -          -          -"));
+	PRESS('\r');
+	CHECK(paper_find("5.000 s on a processor, 6.000 s waiting for one, 7.000 s blocked") > 0);
+	CHECK(paper_find("(3 slices)") > 0);
+	PRESS('N', '\r');
+	CHECK(paper_find("processor time is not measured yet") > 0);
+}
+
+static void the_header_names_the_command(void)
+{
+	begin_program();
+	shown.status = "{\"command\": [\"/usr/bin/server\", \"--root\", \"/srv/x\"]}";
+	shown.up_s = 2 * 86400 + 3 * 3600 + 4 * 60 + 5;
+	PRESS(ERR);
+	CHECK(strstr(paper_line(0), "server --root /srv/x  pid 77") == paper_line(0));
+	CHECK(strstr(paper_line(0), "up 2d 03:04"));
+	shown.up_s = 86399;
+	shown.status = "{\"command\": [\"dir/\", 7]}";
+	shown.nr_processes = 2;
+	shown.is_silent = true; /* the collector does not answer */
+	PRESS(ERR);
+	CHECK(strstr(paper_line(0), "dir/   2 programs") == paper_line(0));
+	CHECK(strstr(paper_line(0), "up 23:59:59"));
+	CHECK(strstr(paper_line(2), "lost 0?  events") == paper_line(2));
+}
+
+/* Characters that do something, or have no column, do not reach the terminal. */
+static void names_are_safe(void)
+{
+	begin_program();
+	snprintf(shown.coroutines[0].name, sizeof(shown.coroutines[0].name), "a\033b\x7f\xc3\xa9z");
+	PRESS('N');
+	CHECK(strstr(paper_line(4), " a?b??z  "));
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		return;
+	shown.is_utf8 = true;
+	PRESS('N');
+	CHECK(strstr(paper_line(4), " a?b?uz  "));
+	/* A combining accent has no column of its own, a wide character has two. */
+	snprintf(shown.coroutines[0].name, sizeof(shown.coroutines[0].name),
+		 "e\xcc\x81|\xe4\xb8\xad");
+	PRESS('N');
+	CHECK(strstr(paper_line(4), " e|u"));
+	setlocale(LC_CTYPE, "C");
+}
+
+static void parents_are_listed(void)
+{
+	unsigned i;
+
+	begin_program();
+	PRESS('N', '\r');
+	CHECK(paper_find("parent unknown") > 0);
+	CHECK_EQ(paper_find("made by"), -1);
+	shown.coroutines[0].co.parent = 99;
+	PRESS('N', '\r');
+	CHECK(paper_find("made by 99, which is gone") > 0);
+	CHECK_EQ(paper_find("parent unknown"), -1);
+	for (i = 6; i < 30; i++)
+		add_coroutine("deep", TRACE_STATE_NEW, 1, 2)->co.parent = i + 2;
+	shown.coroutines[0].co.parent = 7;
+	press_on(60, 120, TOP_VIEW_ROWS, (const int[]){ ERR, 'N', '\r' }, 3);
+	CHECK(paper_find("made by 7  deep  new  read.c:20 reader") > 0);
+	CHECK_EQ(paper_find("made by 22  deep"), paper_find("made by 7  deep") + 15);
+	CHECK_EQ(paper_find("made by 23  deep"), -1); /* not more than 16 */
+}
+
+/* A signal ends the screen; afterwards it is handled as before. */
+static void check_signal(int number)
+{
+	const struct top_options options = { .interval_ms = 100, .view = TOP_VIEW_ROWS };
+	struct top_source source = { 0 };
+	struct sigaction after;
+	struct err err = { 0 };
+	sigset_t mask, before;
+	int sig = -1;
+
+	begin_program();
+	sigemptyset(&mask);
+	sigemptyset(&before);
+	CHECK_EQ(sigprocmask(SIG_SETMASK, NULL, &before), 0);
+	paper_screen_open(24, 120);
+	paper_cells.keys[0] = paper_cells.keys[1] = ERR;
+	paper_cells.nr_keys = 2;
+	paper_cells.signal = number;
+	CHECK_EQ(top_run(&source, &options, &sig, &err), 0);
+	CHECK_EQ(sig, number);
+	CHECK_EQ(paper_cells.nr_refreshed, 1);
+	CHECK_EQ(shown.nr_open, 0);
+	CHECK_EQ(sigaction(number, NULL, &after), 0);
+	CHECK(after.sa_handler == SIG_DFL);
+	CHECK_EQ(sigprocmask(SIG_SETMASK, NULL, &mask), 0);
+	CHECK_EQ(sigismember(&mask, number), sigismember(&before, number));
+}
+
+static void a_signal_ends_the_screen(void)
+{
+	int keys[2], input = dup(STDIN_FILENO);
+
+	/* A terminal at which no key is pressed. */
+	CHECK(pipe2(keys, O_CLOEXEC) == 0 && dup2(keys[0], STDIN_FILENO) == STDIN_FILENO);
+	signal(SIGINT, SIG_DFL); /* shells ignore it for jobs in the background */
+	signal(SIGQUIT, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	check_signal(SIGTERM);
+	check_signal(SIGINT);
+	check_signal(SIGHUP);
+	check_signal(SIGQUIT);
+	CHECK_EQ(dup2(input, STDIN_FILENO), STDIN_FILENO);
+	close(input);
+	close(keys[0]);
+	close(keys[1]);
+}
+
 int main(void)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -758,5 +705,11 @@ int main(void)
 	RUN(the_interval_has_limits);
 	RUN(warnings_are_shown);
 	RUN(a_deadlock_is_found_in_a_picture);
+	RUN(narrow_lists_have_fewer_columns);
+	RUN(slices_have_times);
+	RUN(the_header_names_the_command);
+	RUN(names_are_safe);
+	RUN(parents_are_listed);
+	RUN(a_signal_ends_the_screen);
 	return 0;
 }

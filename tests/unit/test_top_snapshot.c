@@ -225,12 +225,112 @@ static void a_picture_of_a_run_that_is_over_is_refused(void)
 	CHECK(!p.status);
 }
 
+static void rows_have_rates_and_looks(void)
+{
+	region_new();
+	coroutines[0].co.birth_ts = 98 * NS_PER_SEC - 5; /* two seconds before the moment */
+	coroutines[1].co.birth_ts = 100 * NS_PER_SEC;    /* later: not known */
+	coroutine(3, 40, TRACE_STATE_RUNNING, 9);
+	coroutines[3].unit = 5000; /* more than there is room for at first */
+	coroutines[2].co.station = 1;
+	region.nr_coroutines = 4;
+	take();
+	CHECK(p.rows[0].rate > 49.9 && p.rows[0].rate < 50.1);
+	CHECK(p.rows[1].rate < 0.1);
+	CHECK_EQ(p.rows[0].looks.waiting, 1);
+	CHECK_EQ(p.rows[1].looks.ready, 1);
+	CHECK_EQ(p.rows[2].looks.running, 1);
+	CHECK_EQ(p.rows[3].looks.running, 1);
+	CHECK_EQ(s.lives.at[5000].events, 9);
+	CHECK_EQ(s.stations.at[2].id, 30);
+	top_picture_release(&p);
+	region.now_ns += 2 * NS_PER_SEC;
+	coroutines[0].co.written = 104;
+	coroutines[1].co.written = 40; /* fewer than before */
+	coroutines[2].co.state = TRACE_STATE_SUSPENDED;
+	coroutines[3].co.probe_id = 41; /* another coroutine in the same place */
+	take();
+	CHECK(p.rows[0].rate > 1.9 && p.rows[0].rate < 2.1);
+	CHECK(p.rows[1].rate < 20.1);
+	CHECK_EQ(p.rows[0].looks.waiting, 2);
+	CHECK_EQ(p.rows[2].looks.running, 1);
+	CHECK_EQ(p.rows[2].looks.waiting, 1);
+	CHECK_EQ(p.rows[3].looks.running, 1); /* its first */
+	top_picture_release(&p);
+}
+
+static void a_picture_asks_for_what_is_shown(void)
+{
+	struct err err = { 0 };
+
+	region_new();
+	coroutine(1, 20, TRACE_STATE_SUSPENDED, 50);
+	coroutine(2, 30, TRACE_STATE_SUSPENDED, 7);
+	CHECK_EQ(top_picture_take(&s, &p, 7, &err), 0);
+	CHECK_EQ(asked.of, 7);
+	CHECK_EQ(asked.last, 64);
+	CHECK_EQ(asked.newest, 8);
+	top_picture_release(&p);
+	take();
+	CHECK_EQ(asked.of, 0);
+	CHECK_EQ(asked.last, 0);
+	CHECK_EQ(asked.newest, 1);
+	CHECK_EQ(p.by_state[TRACE_STATE_READY], 0);
+	top_picture_release(&p);
+	take();
+	CHECK_EQ(asked.last, 0); /* nothing runs */
+	top_picture_release(&p);
+	s.wants_events = true;
+	take();
+	CHECK_EQ(asked.last, 512);
+	top_picture_release(&p);
+	s.wants_events = false;
+	coroutines[1].woken_ts = 7;
+	take();
+	top_picture_release(&p);
+	take();
+	CHECK_EQ(asked.last, 512); /* one was ready */
+	top_picture_release(&p);
+}
+
+static void sums_may_begin_again(void)
+{
+	region_new();
+	processes[0].life = PROCESS_GONE;
+	processes[1].life = PROCESS_THERE;
+	status = "{\"written\": 1000, \"lost\": 4, \"since_ns\": 990000000000}";
+	take();
+	CHECK_EQ(p.programs, 1);
+	top_picture_release(&p);
+	region.now_ns += 2 * NS_PER_SEC;
+	ext.last_id = 30; /* fewer than before: since the beginning */
+	status = "{\"written\": 500, \"lost\": 4, \"since_ns\": 990000000000}";
+	take();
+	CHECK(p.event_rate > 49.9 && p.event_rate < 50.1);
+	CHECK(p.birth_rate > 2.9 && p.birth_rate < 3.1);
+	top_picture_release(&p);
+	json_decref(s.status);
+	/* A run that has just begun, or whose clock was set back, has no rates. */
+	region_new();
+	status = "{\"written\": 500, \"since_ns\": 1000000000000}";
+	region.image.lanes.ext = NULL;
+	take();
+	CHECK_EQ(p.up_ns, 0);
+	CHECK_EQ(p.births, 0);
+	CHECK(p.event_rate < 0.1 && p.birth_rate < 0.1);
+	top_picture_release(&p);
+	json_decref(s.status);
+}
+
 int main(void)
 {
 	RUN(sums_follow_from_the_region_without_an_answer);
 	RUN(rates_are_those_since_the_last_picture);
 	RUN(processor_time_is_what_the_collector_measured);
 	RUN(a_picture_of_a_run_that_is_over_is_refused);
+	RUN(rows_have_rates_and_looks);
+	RUN(a_picture_asks_for_what_is_shown);
+	RUN(sums_may_begin_again);
 	free(s.lives.at);
 	free(s.stations.at);
 	return 0;
