@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 
+#include <errno.h>
+#include <sys/mman.h>
+
 #include "check.h"
 #include "collect/birth_table.h"
 
@@ -506,6 +509,40 @@ static void that_wake_ups_are_recorded_is_not_forgotten(void)
 	flight_close(&f);
 }
 
+static bool has_no_memory;
+
+void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return has_no_memory ? MAP_FAILED : __real_mmap(at, size, prot, flags, fd, offset);
+}
+
+static void a_recorder_has_segments_of_a_fitting_size(void)
+{
+	struct err err = { 0 };
+	struct flight f;
+
+	open_recorder(&f, FLIGHT_LEAST);
+	CHECK(f.writer.wants_order); /* so that the oldest events come first */
+	CHECK(f.nr_segments >= 2);
+	CHECK_EQ(f.size, f.nr_segments * f.segment_size);
+	CHECK(f.size <= FLIGHT_LEAST);
+	CHECK_EQ(flight_used(&f), 0);
+	flight_close(&f);
+	CHECK(!f.ring && !f.segments);
+	open_recorder(&f, UINT64_C(8) << 30); /* of addresses */
+	CHECK(f.size <= UINT64_C(8) << 30 && f.size > UINT64_C(7) << 30);
+	CHECK(f.segment_size <= UINT32_MAX);
+	flight_close(&f);
+	has_no_memory = true;
+	CHECK_EQ(flight_open(&f, UINT64_C(48) << 20, &err), -ENOMEM);
+	has_no_memory = false;
+	CHECK_STR(err.text, "no memory for a flight recorder of 48 MiB");
+	CHECK_STR(err.hint, "ask for less with --flight-recorder");
+	CHECK(!f.segments);
+}
+
 int main(void)
 {
 	model = calloc(60001, sizeof(*model));
@@ -518,6 +555,7 @@ int main(void)
 	RUN(facts_of_the_kernel_are_kept_and_the_oldest_forgotten);
 	RUN(a_fact_that_is_too_large_is_counted);
 	RUN(that_wake_ups_are_recorded_is_not_forgotten);
+	RUN(a_recorder_has_segments_of_a_fitting_size);
 	free(model);
 	return 0;
 }
