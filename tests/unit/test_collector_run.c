@@ -503,6 +503,30 @@ static void a_process_that_cannot_be_attached_is_explained(void)
 	CHECK_EQ(collector_run(&config, &r, &err), -ESRCH);
 }
 
+static int refuse(const char *shm, const char *sock, uint32_t nr_stations, struct err *err)
+{
+	told.nr_ready++;
+	snprintf(told.shm, sizeof(told.shm), "%s", shm);
+	snprintf(told.sock, sizeof(told.sock), "%s", sock);
+	CHECK_EQ(nr_stations, 2);
+	return err_set(err, -EPERM, "not today");
+}
+
+/* The caller may refuse the run when the region exists: the program does not start. */
+static void a_run_that_is_refused_does_not_start(void)
+{
+	struct collector_config config = config_of(in_scratch("refused.jsonl"));
+	struct err err;
+
+	config.argv = command("work", in_scratch("refused.go"));
+	config.ready = refuse;
+	CHECK_EQ(collect_fails(&config, &err), -EPERM);
+	CHECK_STR(err.text, "not today");
+	CHECK_EQ(told.nr_ready, 1);
+	CHECK(!is_there(in_scratch("refused.go.up")));
+	CHECK(!is_there(config.output)); /* nothing is left of the trace */
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 2 && !strcmp(argv[1], "child"))
@@ -524,6 +548,7 @@ int main(int argc, char **argv)
 	RUN(a_program_that_cannot_start_is_explained);
 	RUN(a_running_program_is_attached_and_detached);
 	RUN(a_process_that_cannot_be_attached_is_explained);
+	RUN(a_run_that_is_refused_does_not_start);
 	scratch_clean(scratch);
 	return 0;
 }
