@@ -27,7 +27,8 @@ static struct {
 	uint64_t asked_for;
 	bool asked_events, has_cpu, is_utf8, is_silent;
 	uint64_t up_s;
-	const char *status; /* of the collector */
+	uint32_t interval_ms; /* 0: a minute */
+	const char *status;   /* of the collector */
 } shown;
 
 int __wrap_top_picture_take(struct top_source *s, struct top_picture *p, uint64_t of,
@@ -180,7 +181,9 @@ static void begin_program(void)
 /* Press @keys on a screen; what is drawn last stays in paper_cells.  -1 in the keys: draw first. */
 static void press_on(int lines, int columns, enum top_view view, const int *keys, size_t nr)
 {
-	const struct top_options options = { .interval_ms = 60000, .view = view };
+	const struct top_options options = { .interval_ms = shown.interval_ms ? shown.interval_ms
+									      : 60000,
+					     .view = view };
 	struct top_source source = { 0 };
 	struct err err = { 0 };
 	int sig = -1;

@@ -461,6 +461,11 @@ static void the_interval_has_limits(void)
 	CHECK(paper_find("every 30 s") == 23);
 	PRESS('-', '-', '-', '-', '-', '-', '-', '-', '-', '-', '-', '-');
 	CHECK(paper_find("every 0.117 s") == 23);
+	shown.interval_ms = 200;
+	PRESS('-');
+	CHECK(paper_find("every 0.1 s") == 23); /* the least */
+	PRESS('-', '-');
+	CHECK(paper_find("every 0.1 s") == 23);
 }
 
 /* ---- warnings -------------------------------------------------------------------------- */
@@ -552,6 +557,39 @@ static void narrow_lists_have_fewer_columns(void)
 	CHECK_EQ(strstr(paper_line(3), "NAME") - paper_line(3), 73);
 	CHECK_EQ(strstr(paper_line(3), "WHERE") - paper_line(3), 73 + 11 + 1);
 	CHECK_EQ(strstr(paper_line(3), "WHY") - paper_line(3), 85 + 22 + 1);
+}
+
+/* The color of the cell under the end of the title @title. */
+static int color_under(const char *title, int y)
+{
+	const char *at = strstr(paper_line(3), title);
+
+	CHECK(at != NULL);
+	return (int)(paper_cells.marks[y][at - paper_line(3) + (long)strlen(title) - 1] >> 8 &
+		     0xff);
+}
+
+static void states_have_colors(void)
+{
+	begin_program();
+	PRESS_AS(TOP_VIEW_KINDS, ERR, 'N', 'j', 'j'); /* the third line is selected */
+	CHECK_EQ(paper_find("reader"), 4);
+	CHECK_EQ(color_under("RUN", 4), TOP_PLAIN);
+	CHECK_EQ(color_under("READY", 4), TOP_WARN);
+	CHECK_EQ(color_under("WAIT", 4), TOP_PLAIN);
+	CHECK_EQ(paper_find("Worker"), 6);
+	CHECK_EQ(color_under("RUN", 6), TOP_PLAIN);
+	PRESS_AS(TOP_VIEW_KINDS, ERR, 'N');
+	CHECK_EQ(color_under("RUN", 6), TOP_GOOD);
+	CHECK_EQ(color_under("READY", 6), TOP_PLAIN);
+	PRESS_AS(TOP_VIEW_RESOURCES, ERR, 'j');
+	CHECK_EQ(color_under("WAITERS", 4), TOP_PLAIN);
+	shown.coroutines[4].co.state = shown.rows[4].state = TRACE_STATE_NEW;
+	PRESS('N');
+	CHECK_EQ(color_under("STATE", 5), TOP_PLAIN); /* suspended */
+	CHECK_EQ(color_under("STATE", 6), TOP_WARN);
+	CHECK_EQ(color_under("STATE", 7), TOP_GOOD);
+	CHECK_EQ(color_under("STATE", 8), TOP_QUIET);
 }
 
 static void slices_have_times(void)
@@ -706,6 +744,7 @@ int main(void)
 	RUN(warnings_are_shown);
 	RUN(a_deadlock_is_found_in_a_picture);
 	RUN(narrow_lists_have_fewer_columns);
+	RUN(states_have_colors);
 	RUN(slices_have_times);
 	RUN(the_header_names_the_command);
 	RUN(names_are_safe);
