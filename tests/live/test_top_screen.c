@@ -572,7 +572,8 @@ static int color_under(const char *title, int y)
 static void states_have_colors(void)
 {
 	begin_program();
-	PRESS_AS(TOP_VIEW_KINDS, ERR, 'N', 'j', 'j'); /* the third line is selected */
+	PRESS_AS(TOP_VIEW_KINDS, ERR, 'N', 'j', 'j');     /* the third line is selected */
+	CHECK(paper_is_marked(3) && !paper_is_marked(4)); /* the titles */
 	CHECK_EQ(paper_find("reader"), 4);
 	CHECK_EQ(color_under("RUN", 4), TOP_PLAIN);
 	CHECK_EQ(color_under("READY", 4), TOP_WARN);
@@ -586,6 +587,7 @@ static void states_have_colors(void)
 	CHECK_EQ(color_under("WAITERS", 4), TOP_PLAIN);
 	shown.coroutines[4].co.state = shown.rows[4].state = TRACE_STATE_NEW;
 	PRESS('N');
+	CHECK(paper_is_marked(3) && paper_is_marked(4) && !paper_is_marked(5));
 	CHECK_EQ(color_under("STATE", 5), TOP_PLAIN); /* suspended */
 	CHECK_EQ(color_under("STATE", 6), TOP_WARN);
 	CHECK_EQ(color_under("STATE", 7), TOP_GOOD);
