@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "check.h"
+#include "export/frames_timeline.h"
 #include "export/sink.h"
 #include "export/timeline.h"
 
@@ -229,6 +230,8 @@ static void draw_track(enum timeline_track_type type, const char *name)
 static void tracks_have_descriptors(void)
 {
 	struct timeline_track t = { .id = 9, .parent = 4, .type = TRACK_THREAD, .name = "n" };
+	const struct frame_track row = { .track = { .id = 8, .parent = 4, .type = TRACK_FRAME_ROW },
+					 .group = "tick.user" };
 
 	export_begin();
 	draw_track(TRACK_PROCESS, "prog");
@@ -248,6 +251,7 @@ static void tracks_have_descriptors(void)
 	t.type = TRACK_PROCESS;
 	t.pid = 0;
 	view->track(view, &t);
+	view->track(view, &row.track);
 	CHECK_STR(export_end(), "10:1 13:2 60{1:9 3{1:70 6'prog'} 11:3}\n"
 				"10:1 13:2 60{1:9 4{1:70 2:71 5'thread'}}\n"
 				"10:1 13:2 60{1:9 5:4 2'group' 12:6 11:3}\n"
@@ -259,7 +263,8 @@ static void tracks_have_descriptors(void)
 				"10:1 13:2 60{1:9 5:4 2'n'}\n"
 				"10:1 13:2 60{1:9 5:4 2'n'}\n"
 				"10:1 13:2 60{1:9 4{1:70 2:2147483647 5'thread'}}\n"
-				"10:1 13:2 60{1:9 2'n' 11:3}\n");
+				"10:1 13:2 60{1:9 2'n' 11:3}\n"
+				"10:1 13:2 60{1:8 5:4 12:0 15:3 16'tick.user'}\n");
 }
 
 static void slices_have_arguments(void)

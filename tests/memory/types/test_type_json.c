@@ -36,9 +36,11 @@ static int parse(const char *text, struct err *err)
 static void read_types(const char *text)
 {
 	struct err err;
+	int rc = parse(text, &err);
 
-	if (parse(text, &err) < 0)
+	if (rc)
 		fprintf(stderr, "%s\n", err.text);
+	CHECK_EQ(rc, 0);
 	CHECK_EQ(err.code, 0);
 }
 
