@@ -303,6 +303,11 @@ void an_exception_of_await_suspend_is_a_resume()
 	CHECK_STR(story(0, 1), "resume 1 #0, suspend 1 #1, resume 1 #2");
 	CHECK_EQ(detail::self()->current, 1);
 	CHECK_EQ(c.event_count, 3);
+	detail::self()->current = 55; /* another coroutine runs, and calls it */
+	left = detail::write_suspend(&c, 0, Place(), {});
+	CHECK_EQ(detail::self()->current, 1);
+	detail::suspend_threw(left, &c);
+	CHECK_EQ(detail::self()->current, 55);
 }
 
 // ---- a suspend that may not happen --------------------------------------------------------------

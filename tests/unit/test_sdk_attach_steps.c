@@ -752,6 +752,15 @@ static void the_end_of_a_station_is_its_latest_time(void)
 	CHECK(all_zero(ctp_station_ext(p.station), sizeof(struct ctp_ext_station)));
 	CHECK_EQ(ctp_station_begin(&p, &t, &s, 0, NULL), 1);
 	CHECK_EQ(p.station->probe_id, 3);
+	t.window_ticks = 0; /* the clock stands */
+	s.counter_usable = 0;
+	kernel.now = later;
+	s.features = CTP_EXT_SLEEPING;
+	ctp_station_end(p.station, later, &t, &s);
+	CHECK_EQ(ctp_station_ext(p.station)->death_ts, later + 1);
+	ctp_station_end(p.station, later - 1, &t, &s);
+	CHECK_EQ(ctp_station_ext(p.station)->death_ts, later);
+	p.station->is_dead = 0;
 	s.generation = 0; /* in a child: nothing is written */
 	ctp_station_end(p.station, p.last_ns, &t, &s);
 	CHECK_EQ(p.station->is_dead, 0);

@@ -485,6 +485,34 @@ static void a_lane_holds_no_more_chunks_than_it_may(void)
 	CHECK(ctp_lane_extend(t, s) != 0);
 }
 
+/* A collector that sleeps would give back nothing. */
+static void who_waits_wakes_the_collector(void)
+{
+	uint32_t *sleeping;
+	int conn;
+
+	attach_small(CTP_ON_FULL_BLOCK);
+	conn = region_accept(&region.region);
+	sleeping = &ctp_header_ext(region.region.header)->sleeping;
+	fill_lane();
+	kernel.now = UINT64_C(9000000000);
+	*sleeping = 1;
+	CHECK_EQ(ctp_lane_block(t, s), 0);
+	CHECK_EQ(*sleeping, 0);
+	CHECK_EQ(wakeups_count(conn), 1);
+	ctp_lane_forget(t);
+	*sleeping = 1;
+	CHECK_EQ(ctp_lane_await(t, s), 0);
+	CHECK_EQ(*sleeping, 0);
+	CHECK_EQ(wakeups_count(conn), 1);
+	CHECK_EQ(ctp_lane_open(t, s), 0);
+	t->lane = lane_nr(&region, 0);
+	*sleeping = 1;
+	s->needs_fence = 1;
+	ctp_lane_count(t, s, 1, 0); /* so does a loss */
+	CHECK_EQ(wakeups_count(conn), 1);
+}
+
 static struct ctp_thread holder;
 
 /* Another thread closes its lane, and the collector gives back its chunk. */
@@ -825,6 +853,7 @@ int main(void)
 	RUN_ALONE(a_full_lane_waits_for_so_long_and_no_longer);
 	RUN_ALONE(a_chunk_that_is_given_back_ends_the_wait);
 	RUN_ALONE(a_lane_holds_no_more_chunks_than_it_may);
+	RUN_ALONE(who_waits_wakes_the_collector);
 	RUN_ALONE(a_thread_waits_for_a_lane);
 	RUN_ALONE(the_rest_of_a_chunk_is_padded);
 	RUN_ALONE(the_inline_path_is_used_as_soon_as_it_may);

@@ -154,10 +154,16 @@ static void expect_refused(uint64_t number, int why)
 
 static void an_order_that_fails_says_why(void)
 {
+	struct corotracer_coro early;
 	char path[300];
 
 	region_make();
-	CHECK_EQ(corotracer_init(), -ENOENT);
+	CHECK_EQ(corotracer_begin(&early, NULL), -ENOENT);
+	order_give(9, "/nowhere/at/all");
+	errno = 12345;
+	corotracer_suspend(&early, NULL); /* an event takes it, and keeps errno */
+	CHECK_EQ(errno, 12345);
+	CHECK_EQ(r->handled, 9);
 	order_give(1, "/nowhere/at/all");
 	kernel_reset();
 	expect_refused(1, ENOENT);
