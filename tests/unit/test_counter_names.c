@@ -75,7 +75,11 @@ static pfm_err_t get_encoding(const char *name, int plm, pfm_os_t os, void *args
 			continue;
 		arg->attr->type = events[i].type;
 		arg->attr->config = events[i].config;
-		arg->attr->inherit = 1;
+		/* Whatever the library sets: the generated code expects one form. */
+		arg->attr->inherit = arg->attr->disabled = 1;
+		arg->attr->sample_type = PERF_SAMPLE_IP;
+		arg->attr->sample_period = 4000;
+		arg->attr->read_format = PERF_FORMAT_ID;
 		return PFM_SUCCESS;
 	}
 	return nr_more && !strncmp(at, "MORE", 4) ? PFM_SUCCESS : PFM_ERR_NOTFOUND;
@@ -167,6 +171,7 @@ static void a_counter_of_the_program_counts_user_mode(void)
 	CHECK_EQ(c.attrs[0].read_format, PERF_FORMAT_GROUP);
 	CHECK(c.attrs[0].exclude_kernel && c.attrs[1].exclude_kernel && c.attrs[0].exclude_hv);
 	CHECK(!c.attrs[0].inherit && !c.attrs[0].disabled);
+	CHECK(!c.attrs[0].sample_type && !c.attrs[0].sample_period);
 	CHECK_STR(c.warning, "");
 	CHECK_EQ(opened.config, PERF_COUNT_SW_PAGE_FAULTS); /* it was tried */
 }

@@ -137,8 +137,11 @@ static int await_slots(struct live_buffer *live, uint32_t slots, struct err *err
 
 	if (rc < 0)
 		return rc;
-	c = id > 0 ? shmat(id, NULL, SHM_RDONLY) : (void *)-1; // NOLINT
-	if ((intptr_t)c == -1)                                 // NOLINT
+	if (id <= 0)
+		return err_set(err, -ESRCH, "the collector of '%s' has no ring yet, or no longer",
+			       live->place->name);
+	c = shmat(id, NULL, SHM_RDONLY);
+	if ((intptr_t)c == -1) // NOLINT(performance-no-int-to-ptr)
 		return err_errno(err, "cannot read the control block");
 	rc = -ETIMEDOUT;
 	while (shmctl(id, IPC_STAT, &ds) == 0 && ds.shm_segsz >= sizeof(*c) && rc < 0 &&

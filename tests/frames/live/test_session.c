@@ -129,7 +129,11 @@ static void frames_are_passed_on_with_their_tickets(void)
 	session_start(&a, &config);
 	CHECK_STR(noted(), "");
 	program_does('f', 1);
+	a.live.target.stops = 2; /* to read its memory */
+	a.live.target.stopped_ns = 77;
 	session_end(&a); /* attached between two steps */
+	CHECK_EQ(a.stats.stops, 2);
+	CHECK_EQ(a.stats.stopped_ns, 77);
 	CHECK_STR(noted(), "1: the program has attached 64 slots\nbegin\nframe 1 work 9\n");
 	CHECK_EQ(a.stats.issued, 1);
 }
