@@ -742,6 +742,103 @@ void a_coroutine_is_told_from_creation_to_end()
 	CHECK_STR(story(), "birth 1, suspend 1 #0 =code @, resume 1 #1, end 1 #2 =2 r1");
 }
 
+void a_promise_answers_for_its_coroutine()
+{
+	Eager e = waits({ true });
+	Eager::promise_type &p = e.handle.promise();
+
+	CHECK(p.id() == 0 && !p.is_traced()); /* no collector */
+	CHECK(p.set_traceparent("whatever"));
+	e.handle.destroy();
+	parked.clear();
+	records_open(8);
+	unsetenv(CTP_ENV_FDS);
+	detail::process.session->state = CTP_ATTACH_NEVER; /* as if it had not looked */
+	e = waits({ true });
+	Eager::promise_type &q = e.handle.promise();
+	CHECK(q.id() == 1 && q.is_traced() && q.event_count == 1);
+	CHECK(!q.set_traceparent("whatever"));
+	q.wake(reading(3));
+	wake(std::coroutine_handle<>(e.handle));
+	wake(e.handle, writing(4));
+	wake(std::coroutine_handle<>(std::noop_coroutine()));
+	wake(std::coroutine_handle<>());
+	q.write_trace(5, true);
+	q.write_trace(6, false);
+	CHECK_STR(story(0, 2), "wake 1 #1 r1 @, more 3, wake 1 #1 @, wake 1 #1 r2 @, more 4, "
+			       "resume 1 #1 =5, suspend 1 #2 =6");
+	CHECK_EQ(q.event_count, 3);
+	q.cancelled();
+	e.handle.destroy();
+	parked.clear();
+	CHECK_STR(story(0, 9), "end 1 #3 =3 r6, destroy 1 #3 =3");
+	PromiseMixin copy(q); /* a copy is untraced */
+	CHECK(!copy.is_traced() && copy.id() == 0);
+}
+
+struct Lazy {
+	struct Plain;
+	using promise_type = Traced<Plain>;
+
+	std::coroutine_handle<promise_type> handle;
+};
+
+struct Lazy::Plain {
+	Lazy get_return_object();
+
+	std::suspend_always initial_suspend() noexcept
+	{
+		return {};
+	}
+
+	std::suspend_always final_suspend() noexcept
+	{
+		return {};
+	}
+
+	std::suspend_always yield_value(int) noexcept
+	{
+		return {};
+	}
+
+	void return_void()
+	{
+	}
+
+	void unhandled_exception()
+	{
+		std::abort();
+	}
+};
+
+Lazy Lazy::Plain::get_return_object()
+{
+	return { std::coroutine_handle<promise_type>::from_promise(
+		static_cast<promise_type &>(*this)) };
+}
+
+Lazy lazily()
+{
+	co_await Park{};
+	co_yield 1;
+}
+
+void a_promise_without_tracing_is_traced_whole()
+{
+	records_open(8);
+	Lazy l = lazily();
+
+	l.handle.resume();
+	CHECK_EQ(detail::self()->current, 0);
+	resume_all();
+	l.handle.resume(); /* after the yield */
+	CHECK(l.handle.done());
+	l.handle.destroy();
+	CHECK_STR(story(), "birth 1 @, suspend 1 #0 =code @, resume 1 #1, suspend 1 #2 =code @, "
+			   "resume 1 #3, suspend 1 #4 =code r11 @, resume 1 #5, end 1 #6 =6, "
+			   "destroy 1 #6 =6");
+}
+
 } // namespace
 
 int main()
@@ -776,5 +873,7 @@ int main()
 	RUN_TEST(frames_are_known_by_their_function);
 	RUN_TEST(waits_have_a_reason_and_a_resource);
 	RUN_TEST(a_coroutine_is_told_from_creation_to_end);
+	RUN_TEST(a_promise_answers_for_its_coroutine);
+	RUN_TEST(a_promise_without_tracing_is_traced_whole);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "count_open.h"
 #include "frames/live/counters.h"
 #include "frames/live/libpfm_loader.h"
 
@@ -164,7 +165,10 @@ static void names_are_separated_by_commas(void)
 
 static void a_counter_of_the_program_counts_user_mode(void)
 {
+	unsigned before = count_open();
+
 	resolve("CYCLES,FAULTS", true, 0);
+	CHECK_EQ(count_open(), before); /* those that were tried are closed */
 	CHECK_EQ(c.attrs[0].type, PERF_TYPE_HARDWARE);
 	CHECK_EQ(c.attrs[1].config, PERF_COUNT_SW_PAGE_FAULTS);
 	CHECK_EQ(c.attrs[0].size, PERF_ATTR_SIZE_VER0);
