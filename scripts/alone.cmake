@@ -6,7 +6,7 @@ function(ct_alone library)
 endfunction()
 ct_alone(ct_trace ${PROJECT_SOURCE_DIR}/src/trace/jsonl_input.c)
 ct_alone(ct_collect ${PROJECT_SOURCE_DIR}/src/collect/tickclock.c ${PROJECT_SOURCE_DIR}/src/collect/lane_reader.c
-	${PROJECT_SOURCE_DIR}/src/collect/lane_scan.c)
+	${PROJECT_SOURCE_DIR}/src/collect/lane_scan.c ${PROJECT_SOURCE_DIR}/src/collect/snapshot.c)
 ct_alone(ct_export ${PROJECT_SOURCE_DIR}/src/export/libpq_loader.c ${PROJECT_SOURCE_DIR}/src/export/libmariadb_loader.c)
 ct_alone(ct_memory ${PROJECT_SOURCE_DIR}/runtime/memory/sys.c ${PROJECT_SOURCE_DIR}/runtime/memory/block_maker.c
 	${PROJECT_SOURCE_DIR}/runtime/memory/container_writer.c)

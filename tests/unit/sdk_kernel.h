@@ -55,6 +55,7 @@ static struct {
 	int advice[8];        /* of all madvise(), in order */
 	unsigned nr_advice;
 	int other_fd; /* not 0: what a duplicate of a descriptor refers to */
+	unsigned more_threads;
 } kernel;
 
 UNUSED static void kernel_reset(void)
@@ -81,6 +82,15 @@ static int kernel_fails(enum kernel_call call)
 UNUSED static int kernel_fstat(int fd, struct stat *st)
 {
 	return kernel_fails(CALL_FSTAT) ? -1 : fstat(fd, st);
+}
+
+/* Of /proc/self/task: the links of a folder, and one for each thread. */
+UNUSED static int kernel_stat(const char *path, struct stat *st)
+{
+	if (strcmp(path, "/proc/self/task") != 0)
+		return stat(path, st);
+	st->st_nlink = 3 + kernel.more_threads;
+	return 0;
 }
 
 UNUSED static int kernel_fallocate(int fd, int mode, off_t offset, off_t length)
@@ -195,6 +205,7 @@ UNUSED static long kernel_syscall(long number, ...)
 }
 
 #define fstat(...)         kernel_fstat(__VA_ARGS__)
+#define stat(path, st)     kernel_stat(path, st)
 #define fallocate(...)     kernel_fallocate(__VA_ARGS__)
 #define mmap(...)          kernel_mmap(__VA_ARGS__)
 #define mprotect(...)      kernel_mprotect(__VA_ARGS__)

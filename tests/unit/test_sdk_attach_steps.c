@@ -410,6 +410,27 @@ static void fences_stay_without_membarrier(void)
 	CHECK_EQ(s.sock, -1);
 }
 
+/* The kernel would make one of the threads wait. */
+static void a_process_with_threads_is_not_registered(void)
+{
+	struct ctp_process proc = { .sock = -1 };
+
+	kernel_reset();
+	kernel.more_threads = 1;
+	errno = EXDEV;
+	CHECK_EQ(ctp_process_register(&proc), 0);
+	CHECK_EQ(kernel.nr[CALL_MEMBARRIER], 0);
+	kernel.more_threads = 0;
+	CHECK_EQ(ctp_process_register(&proc), 1);
+	CHECK_EQ(kernel.nr[CALL_MEMBARRIER], 1);
+	/* It stays registered, and is not asked again. */
+	kernel.more_threads = 7;
+	CHECK_EQ(ctp_process_register(&proc), 1);
+	CHECK_EQ(kernel.nr[CALL_MEMBARRIER], 1);
+	CHECK_EQ(errno, EXDEV);
+	kernel_reset();
+}
+
 static void who_cannot_be_woken_is_left_to_others(void)
 {
 	struct ctp_session s;
@@ -782,6 +803,7 @@ int main(void)
 	RUN_ALONE(a_child_knows_the_socket);
 	RUN_ALONE(wakeups_begin_with_the_socket);
 	RUN_ALONE(fences_stay_without_membarrier);
+	RUN_ALONE(a_process_with_threads_is_not_registered);
 	RUN_ALONE(who_cannot_be_woken_is_left_to_others);
 	RUN_ALONE(a_pool_is_inside_the_file_and_behind_the_stations);
 	RUN_ALONE(one_of_32_chunks_may_be_kept_for_the_next_thread);
