@@ -458,8 +458,8 @@ static void may_be_detached_at_any_moment(void)
 		}
 		c = next;
 	}
+	wait_attached(&c); /* a thread has to save for that */
 	stop_workers();
-	wait_attached(&c);
 	detach_quietly(&c);
 	CHECK(frames > 0);
 	printf("   %d rounds, %llu frames\n", ROUNDS, (unsigned long long)frames);
