@@ -380,7 +380,7 @@ static void a_wake_counts_until_the_coroutine_runs(void)
 	life_new(1, 2, CTP_REC_SUSPEND, 60)->events = 4; /* the waker had seen the suspend */
 	life_new(2, 3, CTP_REC_SUSPEND, 60)->events = 4; /* an earlier wait */
 	life_new(3, 4, CTP_REC_RESUME, 20)->events = 4;  /* it runs */
-	life_new(4, 5, CTP_REC_SUSPEND, 20)->events = 4; /* nobody woke it */
+	life_new(4, 5, CTP_REC_SUSPEND, 20)->events = 4; /* not woken */
 	inspect_last(9);
 	CHECK_EQ(woken_of(1), 50);
 	CHECK_EQ(woken_of(2), 51);

@@ -440,7 +440,7 @@ static void a_full_lane_waits_for_so_long_and_no_longer(void)
 	CHECK_EQ(t->lane->blocked, 1);
 	CHECK_EQ(t->lane->blocked_ns, 9550000);
 	CHECK(t->gave_up && t->gave_up_at == 0);
-	CHECK_EQ(ctp_lane_may_block(t, s), 0); /* in vain once is enough */
+	CHECK_EQ(ctp_lane_may_block(t, s), 0); /* one failure is enough */
 	t->lane->returned = 1;
 	CHECK_EQ(ctp_lane_may_block(t, s), 1);
 	CHECK_EQ(t->gave_up, 0);

@@ -134,7 +134,7 @@ void recency_renumber(struct recency *r)
 		return;
 	}
 	recency_set_times(r);
-	/* Room for so many times that all cells are seldom walked over. */
+	/* Room for many times: all cells are walked over seldom. */
 	if (times > r->room && r->room < ROOM_MAX)
 		recency_room(r, times); /* without memory: slower, and right */
 	memset(r->is_last, 0, r->room);
