@@ -244,9 +244,9 @@ pub(crate) fn begin(
     let id = s.lanes().last_id.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
     // (ctp-M) pairs with the acquire load in the collector's life_read(), and in wake() below.
     l.id.store(id, Ordering::Release);
-    // (ctp-R) pairs with the membarrier in sys::membarrier_now(), or with the fence there if this
-    // process is not registered: either the zeros of the thread that attaches next replace the id,
-    // or this thread sees that the session has ended.
+    // (ctp-R) pairs with the membarrier in sys::membarrier_now(), or with the fence in
+    // attach_by_order() if this process is not registered: either the zeros of the thread that
+    // attaches next replace the id, or this thread sees that the session has ended.
     order::barrier_compiler();
     if s.needs_fence.load(Ordering::Relaxed) != 0 {
         order::fence_full();
