@@ -23,6 +23,7 @@ def variants():
 def build(_, debug, optimization):
     """The program, beside others of the same crate; None: it cannot be built here."""
     where = programs.build_crate("tokio-%d-%d" % (debug, optimization), os.path.join(HERE, "tokio"),
+                                 beside="tasks-own" if (debug, optimization) == (2, 0) else None,
                                  CARGO_PROFILE_DEV_DEBUG=str(debug), CARGO_PROFILE_DEV_OPT_LEVEL=str(optimization))
     return where and os.path.join(where, "corotracer-inspected-tokio")
 

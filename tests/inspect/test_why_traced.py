@@ -201,7 +201,7 @@ def test_rust(work):
         return
     sdk = os.path.abspath(os.path.join(TREE, "sdk", "rust"))
     target = programs.build_crate("traced", os.path.join(common.HERE, "traced_tokio"),
-                                  lambda text: text.replace('"@SDK@"', '"%s"' % sdk), beside="tokio-2-0")
+                                  lambda text: text.replace('"@SDK@"', '"%s"' % sdk), beside="tasks-own")
     if not target:
         return
     test_awaits(work, os.path.join(target, "corotracer-traced-tokio"))
