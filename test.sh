@@ -154,7 +154,7 @@ repeat() {
 
 # The fuzzers under libFuzzer.  Debian's packages are installed above; other systems may lack it.
 fuzz() {
-	local jobs=$(($(nproc) + 1)) # each of them computes for a given time
+	local jobs=$(($(nproc) * 3)) # each of them computes for a given time
 	if command -v dpkg-query >/dev/null 2>&1 || has_libfuzzer; then
 		suite fuzz
 	else
