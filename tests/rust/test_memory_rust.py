@@ -42,7 +42,7 @@ def with_c_code(dir):
     equal(status, 0, f"status of mem cc ({out}{err})")
     kept = os.path.join(BUILD, "memory_touch.o")  # cargo builds again if its path changes
     shutil.copyfile(object, kept)
-    return build("memory-c", ["-Clink-arg=" + kept], "--features", "touch_in_c")
+    return build("memory-c", ["-Clink-arg=" + kept], "--features", "touch_in_c", env={"CARGO_PROFILE_RELEASE_OPT_LEVEL": "0"})
 
 
 def records_of(trace):
