@@ -17,6 +17,7 @@ import time
 
 sys.dont_write_bytecode = True
 import reached  # noqa: E402
+import relevant  # noqa: E402
 
 STEP_LIMIT = 300  # seconds to compile and link
 
@@ -116,6 +117,13 @@ class Sandbox:
                 return False
         return bool(objects)
 
+    def is_compiled(self):
+        """Has one of the compiled objects code of the function?"""
+        change = self.job["mutant"]
+        lines = relevant.function_around(os.path.join(self.dir, "old", change["file"]), change["line"])
+        name = os.path.basename(change["file"])
+        return any(relevant.lines_of(os.path.join(self.dir, "old", o), name).intersection(lines) for o in self.new_objects())
+
     def run_test(self, test):
         env = dict(os.environ, **test["environment"], TMPDIR=self.temporary, PYTHONUNBUFFERED="1")
         env.update({"MUTATE_REACHED": self.reached} if self.reached else {})
@@ -175,8 +183,10 @@ class Sandbox:
             return {"result": "untested"}
         if self.is_failure(built[-1]):
             return {"result": "killed", "runs": runs}
-        is_equivalent = self.job.get("mutant") and not self.job["objects"] and self.is_same_code()
-        return {"result": "equivalent" if is_equivalent else "survived", "runs": runs}
+        result = "survived"
+        if self.job.get("mutant") and not self.job["objects"] and self.is_same_code():
+            result = "equivalent" if self.is_compiled() else "untested"
+        return {"result": result, "runs": runs}
 
     def answer(self):
         """What a command prints; ctest and ninja write logs even if they are only asked."""

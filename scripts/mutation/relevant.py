@@ -2,7 +2,7 @@
 """relevant.py - which tests belong to a source file: programs that contain its code, then scripts that run the tool.
 
 What a program contains comes from its symbol table, which names each source file that was linked; for a header, ninja
-knows the objects that include it.  A script's relation comes from the words of its name and text, and from FOLDERS.
+knows the objects that include it, and the programs that have code of the line come first.  A script's relation comes from the words of its name and text, and from FOLDERS.
 Where a map (reached.py) says which tests reach the line, only those count, and tests that are newer than the map.
 """
 import json
@@ -98,6 +98,20 @@ def linked_files(program):
     return {line.split()[-1] for line in out.splitlines() if " FILE " in line and not line.endswith(" ")}
 
 
+def lines_of(binary, name):
+    """Numbers of the lines of the file @name that a program or an object has code of, as its debugging information says."""
+    out = subprocess.run(["readelf", "--wide", "--debug-dump=decodedline", binary], capture_output=True, text=True, check=False).stdout
+    return {int(row[1]) for row in map(str.split, out.splitlines()) if len(row) > 2 and row[0] == name and row[1].isdigit()}
+
+
+def function_around(path, line):
+    """Numbers of the lines of the function: not every line has instructions of its own."""
+    text = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+    first = next((i for i in range(line - 1, 0, -1) if text[i - 1].strip() == "{"), line)
+    end = text[first - 1].replace("{", "}")
+    return range(first, next((i for i in range(line, len(text) + 1) if text[i - 1] in (end, end + ";")), line) + 1)
+
+
 class Relevance:
     """@ask runs a command on a copy of the tree, and returns what it prints."""
 
@@ -111,6 +125,7 @@ class Relevance:
         self.includers, self.compiled = self.read_dependencies(ask(["ninja", "-C", build, "-t", "deps"]))
         self.scripts = {t.name: set(IDENTIFIER.findall(t.script().lower())) for t in self.tests.values() if not t.is_program}
         self.sources = self.read_test_sources()
+        self.has_code_of = {}  # {(program, file): lines}, of headers that were asked for
 
     def read_dependencies(self, deps):
         """({file: names of the sources whose objects include it}, {file: its objects})"""
@@ -160,7 +175,13 @@ class Relevance:
         reaching = self.map.tests_of(path, line) if is_mapped else None
         return (lambda name: True) if reaching is None else lambda name: name in reaching or name not in self.map.known
 
-    def programs_of(self, path, most, may_reach):
+    def has_one_of(self, program, path, lines):
+        key = program, os.path.basename(path)
+        if key not in self.has_code_of:
+            self.has_code_of[key] = lines_of(*key)
+        return not self.has_code_of[key].isdisjoint(lines)
+
+    def programs_of(self, path, line, most, may_reach):
         names = self.includers.get(path, set())
         found = [t for t in self.tests.values() if t.is_program and may_reach(t.name) and names & self.linked[t.command[0]]]
         words = singular(words_of(os.path.splitext(os.path.basename(path))[0]))
@@ -168,6 +189,9 @@ class Relevance:
             words.add("sdk")  # hundreds of programs include these headers, the unit tests of the SDK are about them
         found.sort(key=lambda t: (-len(words & singular(words_of(t.name))) if "sdk" in words else 0, -self.closeness(t, path),
                                   -len(words & singular(words_of(t.name))), self.cost(t), t.name))
+        if not path.endswith((".c", ".cpp")):  # most programs that include a header leave out the most of its functions
+            lines = function_around(os.path.join(self.root, path), line)
+            found.sort(key=lambda t: not self.has_one_of(t.command[0], path, lines))
         return found[:most]
 
     def weight(self, word):
@@ -199,7 +223,7 @@ class Relevance:
 
     def of_line(self, path, line, programs, scripts):
         may_reach = self.may_reach(path, line)
-        return self.programs_of(path, programs, may_reach) + self.scripts_of(path, scripts, may_reach)
+        return self.programs_of(path, line, programs, may_reach) + self.scripts_of(path, scripts, may_reach)
 
     def targets(self, test, path):
         """What ninja has to build before the test runs."""

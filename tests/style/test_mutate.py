@@ -67,9 +67,34 @@ int main(void)
 """,
 }
 
+INLINE = {
+    "src/inline.h": """static inline void inline_add(int *sums, int value)
+{
+	sums[0] += value;
+	sums[1] = value - 0;
+}
 
-def small_project(dir):
-    for name, text in SMALL.items():
+static inline int inline_other(int value)
+{
+	return value * 2 + 1;
+}
+""",
+    "src/small.h": SMALL["src/small.h"] + '#include "inline.h"\n',
+    "tests/test_weak.c": """#include "small.h"
+
+int sums[2];
+
+int main(void)
+{
+	inline_add(sums, weak_limit(3, 10));
+	return sums[0] != 3 || sums[1] != 3;
+}
+""",
+}
+
+
+def small_project(dir, files=SMALL):
+    for name, text in files.items():
         path = pathlib.Path(dir, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -125,6 +150,22 @@ def a_change_that_compiles_to_the_same_code_does_not_count(dir):
     equal(p.returncode, 0, f"status: {p.stderr}")
     equal([(r["line"], r["after"]) for r in rows_of(results) if r["result"] == "equivalent"], [(11, "return sum + 0;")], "equivalent mutants")
     contains(p.stdout, "2 mutants: 2 killed (100.0 %), 0 survived; not counted: 1 equivalent, 0 do not compile")
+
+
+@test
+def code_of_a_header_that_no_program_has_is_untested(dir):
+    tree, results = dir + "/tree", dir + "/results"
+    small_project(tree, SMALL | INLINE)
+    args = ["--root", tree, "--files", "src/inline.h", "--kinds", "arithmetic", "--patience", "1"]
+    p = mutate(dir, *args, "--results", results)
+    expected = {"sums[0] += value;": "killed", "sums[1] = value - 0;": "equivalent", "return value * 2 + 1;": "untested"}
+    equal({r["before"]: r["result"] for r in rows_of(results)}, expected, f"results: {p.stderr}")
+    contains(p.stdout, "src/inline.h:9: untested (arithmetic)")
+
+    # One program per mutant: the one that has the line, although the other's name comes first.
+    mutate(dir, *args, "--programs", "1", "--results", dir + "/one")
+    tests = {r["before"]: {t[0] for t in r["tests"]} for r in rows_of(dir + "/one")}
+    equal(tests["sums[0] += value;"], {"unit/weak"}, "tests of a line")
 
 
 @test
