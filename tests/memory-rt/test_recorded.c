@@ -7,8 +7,14 @@
  */
 #include <corotracer/cacheray.h>
 #include <corotracer/memory_hook.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
 
+#include "access_record.h"
 #include "recorded_bed.h"
+#include "sys.h"
+#include "trace_session.h"
 
 /* ---- what compilers call ----------------------------------------------------- */
 
@@ -203,7 +209,8 @@ static void a_part_of_the_accesses_is_recorded_on_request(void)
 	CHECK_EQ(run(ten_accesses, "sample=2/5"), 0);
 	read_back(path);
 	CHECK_EQ(blocks.nr_accesses, 4);
-	CHECK(strstr(text, " weight 640/256\n") != NULL);
+	CHECK_STR(text, "r4 +0 weight 640/256\nr4 +64 weight 640/256\ngap 3 cause 16\n"
+			"r4 +320 weight 640/256\nr4 +384 weight 640/256\n");
 	/* One line of each two: which ones depends on the address, how many of 64 does not. */
 	CHECK_EQ(run(access_all_lines, "sample=lines/2"), 0);
 	read_back(path);
@@ -304,6 +311,95 @@ static void functions_are_recorded_on_request(void)
 		"exit 1\nexit 1\n");
 }
 
+/* ---- tests: units, as wire.h describes them ------------------------------------------- */
+
+/* CHECKs that each DATA unit of the open chunk has the number of those that follow, and itself. */
+static void check_payloads(unsigned least)
+{
+	const struct crw_region *r = &crt_session.region;
+	const uint8_t *chunk = crt_self.ring +
+			       (crt_self.number & (r->nr_chunks - 1)) * r->chunk_size;
+	const struct crw_unit *u = (const void *)(chunk + sizeof(struct crw_chunk_head));
+	const struct crw_unit *end = u + (crt_self.cur - (uintptr_t)u) / sizeof(*u);
+	unsigned payloads = 0;
+	uint64_t left = 0;
+
+	for (; u < end; u++) {
+		bool is_data = CRW_CODE(u->w1) == CRW_DATA;
+
+		CHECK_EQ(is_data, is_data || left);
+		if (is_data && !left) { /* the first has the bytes of the others */
+			payloads++;
+			left = 1 + (u->w0 + 7) / 8;
+		}
+		CHECK(!is_data || (u->w1 & CRW_LOW) == left);
+		left -= is_data;
+	}
+	CHECK_EQ(left, 0);
+	CHECK(payloads >= least);
+}
+
+static void payloads(void)
+{
+	cacheray_mark(5, "a text of 22 characters");
+	cacheray_rtta_add(at(0), 8, 4, "struct one");
+	cacheray_coroutine(CTP_MEMORY_CREATED, at(0), 7, "reader");
+	cacheray_coroutine(CTP_MEMORY_RESUMED, at(0), 7, NULL);
+	__tsan_read8(at(0));
+	check_payloads(3);
+}
+
+static void units_of_a_payload_say_how_many_follow(void)
+{
+	CHECK_EQ(run(payloads, ""), 0);
+}
+
+static uint32_t sleeper; /* the thread id, before it sleeps */
+
+static void *sleep_for_bell(void *arg)
+{
+	uint32_t *bell = &crt_session.region.header->bell;
+	uint32_t value = __atomic_load_n(bell, __ATOMIC_RELAXED);
+
+	(void)arg;
+	__atomic_store_n(&sleeper, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	crt_futex_wait(bell, value, 30000);
+	return NULL;
+}
+
+static bool is_asleep(uint32_t tid)
+{
+	char file[64], state = 0;
+	FILE *f;
+
+	snprintf(file, sizeof(file), "/proc/self/task/%u/stat", tid);
+	f = fopen(file, "r");
+	CHECK(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
+	fclose(f);
+	return state == 'S';
+}
+
+static void ring_for_a_sleeper(void)
+{
+	struct timespec end;
+	pthread_t thread;
+	uint32_t tid;
+
+	__tsan_read8(at(0));
+	CHECK_EQ(pthread_create(&thread, NULL, sleep_for_bell, NULL), 0);
+	while (!(tid = __atomic_load_n(&sleeper, __ATOMIC_ACQUIRE)) || !is_asleep(tid))
+		sched_yield();
+	crt_ring_bell();
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 15;
+	CHECK_EQ(pthread_timedjoin_np(thread, NULL, &end), 0);
+}
+
+static void the_bell_wakes_who_sleeps(void)
+{
+	CHECK_EQ(run(ring_for_a_sleeper, ""), 0);
+}
+
 /* ---- tests: limits --------------------------------------------------------------------- */
 
 static void many_accesses(void)
@@ -334,6 +430,8 @@ int main(void)
 	RUN(annotations_are_recorded_in_order);
 	RUN(changes_of_coroutines_are_recorded);
 	RUN(functions_are_recorded_on_request);
+	RUN(units_of_a_payload_say_how_many_follow);
+	RUN(the_bell_wakes_who_sleeps);
 	RUN(a_small_buffer_loses_nothing_if_the_program_waits);
 	bed_end();
 	return 0;

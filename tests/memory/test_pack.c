@@ -215,6 +215,25 @@ static void checksums_by_instruction_are_those_by_table(void)
 	printf("# by instruction: %s\n", quick.has_instruction ? "yes" : "no");
 }
 
+/* The first bytes of a file, as container.h describes them. */
+static void the_head_of_a_file_has_what_it_was_given(void)
+{
+	static struct cray_crc crc;
+	struct cray_file file;
+
+	cray_crc_init(&crc);
+	memset(&file, 0xff, sizeof(file));
+	cray_file_seal(&crc, &file, CRAY_CODEC_ZSTD, 5, 1000, 2000);
+	CHECK(!memcmp(file.magic, CRAY_MAGIC, 8));
+	CHECK(file.major == CRAY_MAJOR && file.minor == CRAY_MINOR);
+	CHECK(file.size == sizeof(file) && file.byte_order == CRAY_BYTE_ORDER);
+	CHECK(file.pointer == 8 && file.codec == CRAY_CODEC_ZSTD && file.flags == 5);
+	CHECK(file.start_ns == 1000 && file.start_wall_ns == 2000);
+	CHECK_EQ(file.crc, cray_crc32c(&crc, 0, &file, offsetof(struct cray_file, crc)));
+	cray_file_seal(&crc, &file, CRAY_CODEC_NONE, 0, 1000, 2000);
+	CHECK(file.codec == CRAY_CODEC_NONE && file.flags == 0);
+}
+
 int main(void)
 {
 	RUN(every_record_comes_back);
@@ -224,6 +243,7 @@ int main(void)
 	RUN(walks_are_told_apart_without_code_addresses);
 	RUN(checksums_are_the_known_ones);
 	RUN(checksums_by_instruction_are_those_by_table);
+	RUN(the_head_of_a_file_has_what_it_was_given);
 	unpack_release(&unpack);
 	return 0;
 }

@@ -170,6 +170,29 @@ static void more_lines_than_fit_are_sampled(void)
 	lines_release(&l);
 }
 
+/* Lines that stay in the sample are known after it was halved. */
+static void a_smaller_sample_has_its_lines(void)
+{
+	static struct reuse_lines l;
+	uint64_t distinct;
+	uint32_t i, k;
+
+	CHECK_EQ(lines_init(&l, 64), 0);
+	for (i = 0; i < 65; i++)
+		CHECK_EQ(lines_use(&l, i, false, 0, ~0u), 0);
+	CHECK(l.one_in > 1 && l.nr > 10 && l.nr < 64);
+	distinct = l.distinct;
+	for (i = 0; i < 65; i++)
+		CHECK_EQ(lines_use(&l, i, true, 0, ~0u), 0);
+	CHECK_EQ(l.distinct, distinct);
+	for (i = 0; i < l.nr; i++) {
+		CHECK(l.lines[i].reads == 1 && l.lines[i].writes == 1);
+		for (k = 0; k < i; k++)
+			CHECK(l.lines[k].line != l.lines[i].line);
+	}
+	lines_release(&l);
+}
+
 /* ---- strides ----------------------------------------------------------------------------------
  */
 
@@ -526,6 +549,7 @@ int main(void)
 	RUN(distances_of_many_lines_are_exact);
 	RUN(a_line_has_its_users);
 	RUN(more_lines_than_fit_are_sampled);
+	RUN(a_smaller_sample_has_its_lines);
 	RUN(each_site_of_a_thread_has_its_strides);
 	RUN(rare_strides_are_removed);
 	RUN(accesses_are_counted_by_line_thread_and_type);

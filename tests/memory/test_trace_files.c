@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -252,6 +253,31 @@ static void check_served(struct crw_process *p, uint32_t pid, uint32_t what, con
 	CHECK(!strncmp(p->text, text ? text : "", CRW_MARK_MAX));
 }
 
+/* Shared files that are no regions are passed over, and not kept. */
+static void other_shared_files_are_no_regions(void)
+{
+	static const size_t sizes[] = { 1, sizeof(struct crw_header), 65536 };
+	uint32_t me = (uint32_t)getpid();
+	struct err err = { 0 };
+	unsigned before;
+	char path[200];
+	void *map;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < 3; i++) {
+		in_dir(path, "shared");
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		CHECK(fd >= 0 && ftruncate(fd, (off_t)sizes[i]) == 0);
+		map = mmap(NULL, sizes[i], PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(map != MAP_FAILED && close(fd) == 0);
+		before = count_open() + count_mapped("/shared");
+		CHECK_EQ(region_control_send(me, CRW_REQUEST_STOP, NULL, &err), -ESRCH);
+		CHECK_EQ(count_open() + count_mapped("/shared"), before);
+		CHECK_EQ(munmap(map, sizes[i]) + unlink(path), 0);
+	}
+}
+
 static void requests_reach_the_process(void)
 {
 	uint32_t me = (uint32_t)getpid();
@@ -359,6 +385,7 @@ int main(void)
 	RUN(earlier_traces_are_kept);
 	RUN(folders_must_be_there);
 	RUN(the_region_goes_with_its_folder);
+	RUN(other_shared_files_are_no_regions);
 	RUN(requests_reach_the_process);
 	RUN(a_left_region_is_found_by_its_trace);
 	CHECK_EQ(rmdir(dir), 0);

@@ -2,6 +2,7 @@
 /* test_sim_config.c - machines from the command line and from JSON: what is read, what is refused.
  */
 #include <errno.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "memory/sim/config.h"
@@ -239,6 +240,51 @@ static void a_wrong_key_is_named(void)
 	}
 }
 
+static void the_keys_of_a_part_are_in_the_hint(void)
+{
+	struct sim_config c;
+
+	CHECK_EQ(parse_json(&c, "{" LEVELS "\"tlb\": [{\"entries\": 4, \"size\": 1}]}"), -EINVAL);
+	CHECK_STR(err.hint, "a TLB has name, entries, ways");
+	CHECK_EQ(parse_json(&c, "{\"levels\": [{\"size\": 1024, \"ways\": 2, \"wys\": 1}]}"),
+		 -EINVAL);
+	CHECK(strstr(err.hint, "a level has "));
+	CHECK_EQ(parse_json(&c, "[1]"), -EINVAL);
+	CHECK(strstr(err.hint, "mem sim --show"));
+}
+
+static int read_file(struct sim_config *c, const char *text, size_t size)
+{
+	char path[] = "/tmp/test_sim_config.XXXXXX";
+	int fd = mkstemp(path), ret;
+
+	CHECK(fd >= 0 && write(fd, text, size) == (ssize_t)size);
+	close(fd);
+	sim_config_default(c);
+	memset(&err, 0, sizeof(err));
+	ret = sim_config_read(c, path, &err);
+	unlink(path);
+	return ret;
+}
+
+static void a_file_is_read_or_the_fault_is_returned(void)
+{
+	static const char text[] = "{" LEVELS "\"cores\": 3}";
+	static char large[(1 << 20) + 2];
+	struct sim_config c;
+
+	CHECK_EQ(read_file(&c, text, sizeof(text) - 1), 0);
+	CHECK(c.nr_levels == 1 && c.level[0].size == 1024 && c.cores == 3);
+	CHECK_EQ(read_file(&c, text, sizeof(text) - 2), -EINVAL);
+	memset(large, ' ', sizeof(large));
+	CHECK_EQ(read_file(&c, large, sizeof(large)), -EFBIG);
+	CHECK(strstr(err.text, "too large"));
+	CHECK_EQ(sim_config_read(&c, "/nowhere/machine.json", &err), -ENOENT);
+	CHECK(strstr(err.text, "cannot open '/nowhere/machine.json'"));
+	CHECK_EQ(sim_config_read(&c, "/", &err), -EISDIR);
+	CHECK(strstr(err.text, "cannot read '/'"));
+}
+
 int main(void)
 {
 	RUN(a_level_has_defaults_and_words);
@@ -250,5 +296,7 @@ int main(void)
 	RUN(levels_have_to_fit_together);
 	RUN(a_machine_is_read_from_json);
 	RUN(a_wrong_key_is_named);
+	RUN(the_keys_of_a_part_are_in_the_hint);
+	RUN(a_file_is_read_or_the_fault_is_returned);
 	return 0;
 }

@@ -449,6 +449,68 @@ static void lines_give_the_same_as_accesses(void)
 }
 
 /* Lines of another size, and of a machine that is not simple, are refused. */
+/* What replay_run() tells, against the records of the trace. */
+struct told {
+	struct mem_reader *r;
+	uint64_t nr, hits, misses;
+};
+
+static int compare_access(void *context, const struct mem_record *rec,
+			  const struct sim_outcome *out)
+{
+	struct told *t = context;
+	const struct mem_record *next = mem_reader_next(t->r);
+
+	CHECK(next && out);
+	CHECK(rec->kind == next->kind && rec->tag == next->tag && rec->attr == next->attr);
+	CHECK(rec->address == next->address && rec->size == next->size && rec->pc == next->pc);
+	CHECK_EQ(rec->thread, next->thread);
+	CHECK_EQ(rec->weight_256, 256);
+	t->nr++;
+	t->hits += out->level[0].hits;
+	t->misses += out->level[0].misses;
+	return 0;
+}
+
+static void each_access_is_told_in_order(void)
+{
+	char path[] = "/tmp/corotracer-test-XXXXXX";
+	struct err err = { 0 };
+	uint64_t state = 23;
+	struct sim_config c;
+	struct sim_counts n;
+	int fd = mkstemp(path), selected;
+
+	CHECK(fd >= 0);
+	close(fd);
+	write_loops(path, &state);
+	sim_config_default(&c);
+	c.level[0].size = 4096;
+	for (selected = 0; selected < 2; selected++) { /* together, then access by access */
+		struct told told = { .r = mem_reader_open(path, &err) };
+		struct mem_select select = { 0 };
+		struct replay replay = { .each = compare_access,
+					 .context = &told,
+					 .select = selected ? &select : NULL };
+		struct mem_reader *r = mem_reader_open(path, &err);
+		struct sim *s = new_sim(&c);
+
+		CHECK(r && told.r);
+		CHECK_EQ(replay_run(&replay, s, r, &err), 0);
+		CHECK(!mem_reader_next(told.r));
+		CHECK(replay.accesses == told.nr && !replay.aside && told.nr > 1000);
+		sim_level_totals(s, 0, &n);
+		CHECK_EQ(told.hits, n.hits[SIM_READS] + n.hits[SIM_WRITES]);
+		CHECK_EQ(told.misses, n.misses[SIM_READS] + n.misses[SIM_WRITES]);
+		CHECK(told.hits && told.misses);
+		mem_reader_close(told.r);
+		mem_reader_close(r);
+		replay_release(&replay);
+		sim_free(s);
+	}
+	unlink(path);
+}
+
 static void other_lines_are_refused(void)
 {
 	struct mem_lines lines = { .shift = 7 };
@@ -540,6 +602,7 @@ int main(int argc, char **argv)
 	RUN(outcomes_of_runs_are_those_of_accesses);
 	RUN(threads_of_the_same_time_take_turns);
 	RUN(lines_give_the_same_as_accesses);
+	RUN(each_access_is_told_in_order);
 	RUN(other_lines_are_refused);
 	RUN(followed_lines_are_bounded_and_that_is_told);
 	RUN(any_number_of_threads_is_taken);

@@ -39,6 +39,19 @@ struct packet {
 	struct cell parts[];
 };
 
+/* Members with a declaration each. */
+struct spelled {
+	const char *volatile text;
+	int *restrict alone;
+	_Atomic int counter;
+	volatile long changing;
+	int (*call)(int, char *);
+	short table[2][3];
+	const void *const nothing;
+	unsigned bits : 3;
+};
+
+struct spelled the_spelled;
 struct grid the_grid;
 struct row the_rows[4];
 struct packet *the_packet; /* keeps the type */
@@ -350,6 +363,49 @@ static void other_bytes_of_an_access_are_found(void)
 	CHECK_EQ(place.index, 2);
 }
 
+static void members_are_declared_as_in_c(void)
+{
+	static const char *const expected[] = {
+		"const char * volatile text", "int * restrict alone",     "_Atomic int counter",
+		"volatile long int changing", "int (*call)(int, char *)", "short int table[2][3]",
+		"const void * const nothing", "unsigned int bits : 3",
+	};
+	const struct type *type = types_get(types, types_by_name(types, "struct spelled"));
+	uint32_t i;
+
+	CHECK_EQ(type->nr_members, 8);
+	for (i = 0; i < 8; i++)
+		CHECK_STR(type->members[i].text, expected[i]);
+}
+
+/* The object of libc in this process, if it is a library. */
+static int read_c_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	static char path[4096];
+	struct symbol_module *m = arg;
+
+	if (!strstr(info->dlpi_name, "/libc.so"))
+		return 0;
+	own_module_read(info, size, m);
+	snprintf(path, sizeof(path), "%s", info->dlpi_name);
+	m->path = path;
+	return 1;
+}
+
+static void the_c_library_is_recognized(void)
+{
+	struct symbol_module m = { 0 };
+
+	CHECK(!types_is_c_library(types, (uintptr_t)the_c_library_is_recognized));
+	CHECK(!types_is_c_library(types, 16)); /* in no module */
+	if (!dl_iterate_phdr(read_c_library, &m))
+		return;
+	CHECK(types_push_module(types, &m));
+	CHECK(types_is_c_library(types, m.start + (m.end - m.start) / 2));
+	CHECK(types_is_c_library(types, m.start));
+	CHECK(!types_is_c_library(types, (uintptr_t)the_c_library_is_recognized));
+}
+
 static void make_and_free(void)
 {
 	annotated_blocks_have_their_type();
@@ -375,7 +431,9 @@ int main(void)
 	RUN(blocks_belong_to_the_place_that_allocates_them);
 	RUN(blocks_can_be_followed_without_being_counted);
 	RUN(other_bytes_of_an_access_are_found);
+	RUN(members_are_declared_as_in_c);
 	RUN(nothing_is_kept);
+	RUN(the_c_library_is_recognized);
 	mem_places_free(places);
 	types_free(types);
 	return the_packet != NULL;

@@ -162,6 +162,8 @@ static const struct instruction arm_list[] = {
 	{ "stp x0, x1, [sp, #16]", "e00701a9", "store of 1 [31 +24] 8; store of 0 [31 +16] 8" },
 	{ "csel x0, x1, x2, eq", "2000829a", "set 0 [1 +0] 8; pick 0 of 2" },
 	{ "csel x0, x1, x0, eq", "2000809a", "set 0 [0 +0] 8; pick 0 of 1" },
+	{ "csel x3, x0, x2, eq", "0300829a", "set 3 [0 +0] 8; pick 3 of 2" },
+	{ "csel x3, x2, x0, eq", "4300809a", "set 3 [2 +0] 8; pick 3 of 0" },
 	{ "csel x0, xzr, x2, eq", "e003829a", "set 0 [2 +0] 8; pick 0 of 2" },
 	{ "csel x0, x1, xzr, eq", "20009f9a", "set 0 [1 +0] 8; pick 0 of 1" },
 	{ "csel w0, w1, w2, eq", "2000821a", "other 1" },
@@ -336,6 +338,29 @@ static void steps_of_several_parts_are_one_list(void)
 	CHECK_EQ(steps.nr, 0);
 }
 
+/* A function of more than 1,048,576 steps is not read.  "rep stos" has many of them. */
+static void a_list_has_at_most_a_million_steps(void)
+{
+	static const uint8_t fill[] = { 0xf3, 0x48, 0xab }, nop[] = { 0x90 };
+	static uint8_t code[3 << 16];
+	struct code_steps steps = { 0 };
+	size_t each, nr;
+
+	for (nr = 0; nr < sizeof(code); nr++)
+		code[nr] = fill[nr % 3];
+	CHECK(code_decode(&steps, EM_X86_64, code, 3, CODE_START));
+	each = steps.nr;
+	nr = (1 << 20) / each;
+	CHECK(nr < sizeof(code) / 3);
+	CHECK(code_decode(&steps, EM_X86_64, code, 3 * (nr - 1), CODE_START));
+	CHECK_EQ(steps.nr, nr * each);
+	while (steps.nr < 1 << 20)
+		CHECK(code_decode(&steps, EM_X86_64, nop, 1, CODE_START));
+	CHECK(!code_decode(&steps, EM_X86_64, nop, 1, CODE_START));
+	CHECK_EQ(steps.nr, 1 << 20);
+	code_steps_release(&steps);
+}
+
 /* By the calling conventions: rdi, rsi, rdx, rcx, r8, r9; x0 to x5. */
 static void machines_have_their_calling_convention(void)
 {
@@ -366,6 +391,7 @@ int main(void)
 	RUN(instructions_of_aarch64_become_steps);
 	RUN(bytes_that_are_no_instruction_are_steps_too);
 	RUN(steps_of_several_parts_are_one_list);
+	RUN(a_list_has_at_most_a_million_steps);
 	RUN(machines_have_their_calling_convention);
 	return 0;
 }
