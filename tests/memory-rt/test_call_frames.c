@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_call_frames.c - the functions that a thread is in: frames by number, stacks that were left,
- * and the table of call stacks of allocations.  Each function with the values at its limits.
+ * and the table of call stacks of allocations; the allocator's functions of static programs.  Each
+ * function with the values at its limits.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ static int kernel_munmap(void *at, size_t size)
 #include "../../runtime/memory/shadow_stack.c"
 #include "../../runtime/memory/shadow_switch.c"
 #include "../../runtime/memory/alloc_stacks.c"
+#include "../../runtime/memory/heap_wrap.c"
 
 #undef mmap
 #undef munmap
@@ -517,6 +519,138 @@ static void a_table_that_is_full_has_no_more_numbers(void)
 	CHECK_EQ(t->used, 11);
 }
 
+/* ---- the allocator's functions, wrapped by the linker ------------------------------------------
+ */
+
+uint64_t crt_annotated;
+
+/* What was called, in order: "real free 10". */
+static char calls[512];
+
+static void note(const char *what, const void *p, uint64_t size)
+{
+	size_t used = strlen(calls);
+
+	snprintf(calls + used, sizeof(calls) - used, "%s %lx %lu;", what,
+		 (unsigned long)(uintptr_t)p, (unsigned long)size);
+}
+
+static void *block(uintptr_t number)
+{
+	return (void *)number; // NOLINT(performance-no-int-to-ptr)
+}
+
+void crt_unannotate(uint64_t address, uint64_t pc)
+{
+	CHECK(pc);
+	note("unannotate", block(address), 0);
+}
+
+void crt_heap_allocated(uint64_t address, uint64_t size, uint64_t pc, uint64_t frame)
+{
+	CHECK(pc && frame);
+	note("allocated", block(address), size);
+}
+
+void crt_heap_freed(uint64_t address, uint64_t pc, uint64_t frame)
+{
+	CHECK(pc && frame);
+	note("freed", block(address), 0);
+}
+
+static void *next_block; /* NULL: the allocator has no memory */
+
+void *__real_malloc(size_t size)
+{
+	note("malloc", NULL, size);
+	return next_block;
+}
+
+void *__real_calloc(size_t nmemb, size_t size)
+{
+	note("calloc", block(nmemb), size);
+	return next_block;
+}
+
+void __real_free(void *p)
+{
+	note("free", p, 0);
+}
+
+void *__real_realloc(void *p, size_t size)
+{
+	note("realloc", p, size);
+	return next_block;
+}
+
+void *__real_memalign(size_t alignment, size_t size)
+{
+	note("memalign", block(alignment), size);
+	return next_block;
+}
+
+void *__real_aligned_alloc(size_t alignment, size_t size)
+{
+	note("aligned_alloc", block(alignment), size);
+	return next_block;
+}
+
+int __real_posix_memalign(void **out, size_t alignment, size_t size)
+{
+	note("posix_memalign", block(alignment), size);
+	*out = next_block;
+	return next_block ? 0 : ENOMEM;
+}
+
+static void calls_were(const char *expected)
+{
+	CHECK_STR(calls, expected);
+	calls[0] = '\0';
+}
+
+static void blocks_are_recorded_after_they_are_allocated(void)
+{
+	void *out = NULL;
+
+	next_block = block(0x10);
+	CHECK(__wrap_malloc(5) == next_block);
+	calls_were("malloc 0 5;allocated 10 5;");
+	CHECK(__wrap_calloc(3, 4) == next_block);
+	calls_were("calloc 3 4;allocated 10 12;");
+	CHECK(__wrap_memalign(64, 7) == next_block && __wrap_aligned_alloc(32, 8) == next_block);
+	calls_were("memalign 40 7;allocated 10 7;aligned_alloc 20 8;allocated 10 8;");
+	CHECK(__wrap_posix_memalign(&out, 16, 9) == 0 && out == next_block);
+	calls_were("posix_memalign 10 9;allocated 10 9;");
+	next_block = NULL;
+	CHECK(!__wrap_malloc(5) && !__wrap_calloc(1, 2) && !__wrap_memalign(8, 8));
+	CHECK_EQ(__wrap_posix_memalign(&out, 16, 9), ENOMEM);
+	CHECK(!strstr(calls, "allocated"));
+	calls[0] = '\0';
+}
+
+/* Before the allocator has it: then another thread may get it. */
+static void blocks_are_recorded_before_they_are_freed(void)
+{
+	__wrap_free(block(0x10));
+	calls_were("freed 10 0;free 10 0;");
+	__wrap_free(NULL);
+	calls_were("free 0 0;");
+	crt_annotated = 1;
+	__wrap_free(block(0x20));
+	calls_were("unannotate 20 0;freed 20 0;free 20 0;");
+	crt_annotated = 0;
+	next_block = block(0x30);
+	CHECK(__wrap_realloc(block(0x10), 6) == next_block);
+	calls_were("freed 10 0;realloc 10 6;allocated 30 6;");
+	CHECK(__wrap_realloc(NULL, 6) == next_block);
+	calls_were("realloc 0 6;allocated 30 6;");
+	CHECK(__wrap_reallocarray(block(0x10), 3, 5) == next_block);
+	calls_were("freed 10 0;realloc 10 15;allocated 30 15;");
+	errno = 0;
+	CHECK(!__wrap_reallocarray(block(0x10), SIZE_MAX / 2, 3) && errno == ENOMEM);
+	calls_were("");
+}
+
 int main(void)
 {
 	RUN(frames_begin_with_the_session);
@@ -536,5 +670,7 @@ int main(void)
 	RUN(equal_stacks_have_one_number);
 	RUN(a_table_that_is_full_has_no_more_numbers);
 	free(left);
+	RUN(blocks_are_recorded_after_they_are_allocated);
+	RUN(blocks_are_recorded_before_they_are_freed);
 	return 0;
 }

@@ -336,8 +336,39 @@ static void memory_in_use_is_followed_without_being_counted(void)
 	blame_free(b);
 }
 
+/* Code without a name is known by its address. */
+static void unknown_places_are_told_apart(void)
+{
+	struct mem_record alloc = { .kind = MEM_ALLOC };
+	const struct blame_allocation *list[4];
+	struct mem_facts facts = { 0 };
+	struct sim_config config;
+	struct err err = { 0 };
+	struct blame *b;
+	unsigned i;
+
+	sim_config_default(&config);
+	b = blame_new(&config, &err);
+	CHECK(b && blame_modules(b, &facts) == 0);
+	for (i = 0; i < 6; i++) { /* three places, with one, two and three blocks */
+		alloc.address = 0x20000 + 4096 * i;
+		alloc.value = 64;
+		alloc.pc = i > 2 ? 0x9002 : i > 0 ? 0x9001 : 0x9000;
+		CHECK_EQ(blame_record(b, &alloc), 0);
+	}
+	CHECK_EQ(blame_allocations(b, list, 4), 3);
+	for (i = 0; i < 3; i++) { /* the most bytes first */
+		CHECK_EQ(list[i]->pc, 0x9002 - i);
+		CHECK_EQ(list[i]->blocks, 3 - i);
+		CHECK_EQ(list[i]->bytes, 64 * (3 - i));
+		CHECK(!list[i]->function && !list[i]->file);
+	}
+	blame_free(b);
+}
+
 int main(void)
 {
+	RUN(unknown_places_are_told_apart);
 	RUN(memory_in_use_is_followed_without_being_counted);
 	RUN(memos_of_blocks_count_as_searches_do);
 	RUN(memos_of_annotated_memory_count_as_searches_do);

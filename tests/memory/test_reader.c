@@ -179,6 +179,66 @@ static void an_access_does_not_cross_an_annotation(void)
 	mem_reader_close(r);
 }
 
+/*
+ * Thread 0 makes 1000 accesses from 10,000 ns on, which lasts until its next stamp, @next, or its
+ * end; 0: unknown.  Returns how many of them are before the access of thread 1 at @other.
+ */
+static uint64_t accesses_before(uint64_t next, uint64_t end, uint64_t other)
+{
+	struct cray_thread threads[2] = { { .number = 0, .end_ns = end }, { .number = 1 } };
+	const char *path = in_dir("span");
+	uint64_t before = 0, nr = 0;
+	struct mem_reader *r;
+	struct mem_run run;
+	struct cfile f;
+	uint32_t i;
+
+	traces_begin(&f, path, 1, 0);
+	for (i = 0; i < 2; i++) {
+		cfile_thread(&f, &threads[i], NULL);
+		cray_pack_init(&packs[i]);
+		cray_pack_begin(&packs[i], i, 0, i ? other : 10000);
+	}
+	for (i = 0; i < 1000; i++)
+		cray_pack_access(&packs[0], 1, 64 * i, CRAY_HOW(0, 4, 0));
+	if (next) {
+		CHECK(cray_pack_stamp(&packs[0], 0, next));
+		cray_pack_access(&packs[0], 1, 8, CRAY_HOW(0, 4, 0));
+	}
+	cray_pack_access(&packs[1], 2, 200, CRAY_HOW(1, 4, 0));
+	cfile_block(&f, &packs[0]);
+	cfile_block(&f, &packs[1]);
+	traces_end(&f);
+	r = open_trace(path);
+	while (mem_reader_run(r, &run)) {
+		CHECK(!run.record);
+		before = run.thread == 1 ? nr : before;
+		nr += run.nr;
+	}
+	CHECK_EQ(nr, 1001 + (next != 0));
+	no_faults(r);
+	mem_reader_close(r);
+	return before;
+}
+
+static bool is_half(uint64_t nr)
+{
+	return nr >= 495 && nr <= 505;
+}
+
+static void accesses_are_spread_over_their_time(void)
+{
+	CHECK(is_half(accesses_before(110000, 0, 60000)));
+	CHECK(is_half(accesses_before(12000, 0, 11000)));
+	/* Without a stamp or an end: 16 ns each. */
+	CHECK(is_half(accesses_before(0, 0, 18000)));
+	CHECK(is_half(accesses_before(0, 12000, 11000)));
+	CHECK(is_half(accesses_before(0, 1000000, 18000)));
+	/* A thread that ended before its last accesses has a wrong end. */
+	CHECK(is_half(accesses_before(0, 10000, 18000)));
+	CHECK(is_half(accesses_before(0, 9000, 18000)));
+}
+
 /* ---- raw, and there and back ---------------------------------------------- */
 
 /* A raw trace of @nr records with everything that the format allows; returns its bytes. */
@@ -444,6 +504,7 @@ int main(void)
 	CHECK(mkdtemp(dir));
 	RUN(threads_are_merged_as_they_lived);
 	RUN(an_access_does_not_cross_an_annotation);
+	RUN(accesses_are_spread_over_their_time);
 	RUN(raw_goes_there_and_back_to_the_byte);
 	RUN(a_container_of_threads_becomes_the_same_raw_twice);
 	RUN(empty_traces_are_traces);

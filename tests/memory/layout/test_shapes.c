@@ -15,6 +15,8 @@
 
 #include "base/u64map.h"
 #include "check.h"
+#include "memory/format/mem_writer.h"
+#include "memory/layout/advise.h"
 #include "memory/layout/remap.h"
 #include "memory/layout/replay_layout.h"
 
@@ -64,6 +66,14 @@ struct wrapped {
 	int more;
 };
 
+/* Two members that are used together, on different lines. */
+struct spread {
+	long first;
+	char cold[120];
+	long second;
+};
+
+static struct spread kept_spread __attribute__((used));
 static struct event kept_event __attribute__((used));
 static struct key_event kept_key __attribute__((used));
 static struct one_alike kept_alike __attribute__((used));
@@ -482,6 +492,95 @@ static void the_program_is_asked_first(void)
 	mem_facts_release(&facts);
 }
 
+/* ---- a study of a trace ---------------------------------------------------------- */
+
+#define SPREADS 256u
+#define ROUNDS  4u
+
+/* An array of `struct spread` at the start of a line, of which two members are read in rounds. */
+static void write_spreads(const char *path)
+{
+	const struct mem_writer_config config = { .format = MEM_FORMAT_CONTAINER };
+	const struct cray_module module = { .start = 0x400000, .end = 0x500000 };
+	struct mem_record r = { .kind = MEM_ADD,
+				.tag = MEM_ADD,
+				.weight_256 = 256,
+				.address = 0x10000000,
+				.pc = 0x400010,
+				.elem_size = sizeof(struct spread),
+				.elem_count = SPREADS,
+				.name = "struct spread",
+				.name_size = 13 };
+	struct mem_facts facts = { 0 };
+	struct err err = { 0 };
+	struct mem_writer *w;
+	uint32_t i;
+
+	CHECK(mem_facts_add_module(&facts, &module, "/proc/self/exe") == 0);
+	w = mem_writer_open(path, &config, &facts, &err);
+	CHECK(w && mem_writer_put(w, &r) == 0);
+	r = (struct mem_record){ .weight_256 = 256, .size = 8 };
+	for (i = 0; i < 2 * SPREADS * ROUNDS; i++) {
+		r.address = 0x10000000 + i / 2 % SPREADS * sizeof(struct spread) +
+			    (i % 2 ? offsetof(struct spread, second) : 0);
+		r.pc = 0x400020 + i % 2;
+		CHECK_EQ(mem_writer_put(w, &r), 0);
+	}
+	CHECK_EQ(mem_writer_close(w, &err), 0);
+	mem_facts_release(&facts);
+}
+
+/* Lines that a round uses with these offsets in elements of @size; more than the cache has. */
+static uint64_t lines_of_round(uint64_t size, uint64_t first, uint64_t second)
+{
+	uint64_t nr = 0, last = 0, at, line;
+	uint32_t i;
+
+	for (i = 0; i < 4 * SPREADS; i++) { /* the first and the last byte of each member */
+		at = i / 4 * size + (i % 4 < 2 ? first : second);
+		line = (at + (i % 2 ? 7 : 0)) / 64 + 1;
+		nr += line != last;
+		last = line;
+	}
+	return nr;
+}
+
+static void a_layout_is_advised_and_its_replay_is_exact(void)
+{
+	struct study_config config = { .top = 4 };
+	char path[] = "/tmp/corotracer-test-XXXXXX";
+	static struct mem_faults faults;
+	struct err err = { 0 };
+	const struct shape *best;
+	struct study s;
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	close(fd);
+	write_spreads(path);
+	sim_config_default(&config.sim);
+	config.sim.nr_levels = 1;
+	config.sim.level[0].size = 4096;
+	CHECK_EQ(study_run(&s, &config, path, &faults, &err), 0);
+	unlink(path);
+	CHECK_EQ(s.nr_accesses, 2 * SPREADS * ROUNDS);
+	CHECK_EQ(s.before.misses[0], ROUNDS * lines_of_round(sizeof(struct spread), 0,
+							     offsetof(struct spread, second)));
+	CHECK(s.nr_types == 1 && s.has_after);
+	CHECK_STR(s.types[0].name, "struct spread");
+	CHECK(s.types[0].best >= 0);
+	best = s.types[0].candidates[s.types[0].best].shape;
+	CHECK(best->offset[2] - best->offset[0] == 8 || best->offset[0] - best->offset[2] == 8);
+	CHECK_EQ(s.after.misses[0],
+		 ROUNDS * lines_of_round(best->bytes, best->offset[0], best->offset[2]));
+	CHECK_EQ(s.types[0].candidates[s.types[0].best].run.misses[0], s.after.misses[0]);
+	/* The present layout, in a block that begins elsewhere. */
+	CHECK(s.base.misses[0] - s.before.misses[0] <= ROUNDS);
+	CHECK(s.after.misses[0] < s.base.misses[0]);
+	CHECK(s.types[0].candidates[s.types[0].best].gain > 0.1);
+	study_release(&s);
+}
+
 int main(void)
 {
 	kept.a = kept_other.a = 1;
@@ -494,6 +593,7 @@ int main(void)
 	RUN(blocks_have_the_sizes_of_malloc);
 	RUN(replays_have_the_misses_of_all_accesses);
 	RUN(whatever_a_remap_file_says_it_is_checked);
+	RUN(a_layout_is_advised_and_its_replay_is_exact);
 	types_free(types);
 	return 0;
 }
