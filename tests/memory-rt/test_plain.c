@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_plain.c - the fast path for plain accesses writes the same bytes as the slow path; how
- * finished blocks are compressed.
+ * finished blocks are compressed, and when libzstd is used.
  *
  * Streams of units that look like programs (loops in loops, jumps, several periods, strides
  * that change) go through crw_plain(), and its code for any processor, in runs of random length,
  * and through cray_pack_access() one by one; the payloads must be equal.  The test counts uses of
  * the fast path: streams that never take it would prove nothing.
  */
+#include <dlfcn.h>
+
 #include "check.h"
 #include "block_maker.h"
 #include "compress_worker.h"
 #include "decode_accesses.h"
+
+void *open_library(const char *path, int flags);
+void *find_symbol(void *library, const char *name);
+
+#define dlopen open_library
+#define dlsym  find_symbol
+#include "../../runtime/memory/zstd_loader.c"
+#undef dlopen
+#undef dlsym
 
 typedef uint32_t packer(struct cray_pack *p, const struct crw_unit *units, uint32_t nr);
 static packer *const packers[] = { crw_plain_any, crw_plain };
@@ -309,6 +320,86 @@ static void what_cannot_be_compressed_is_stored_as_it_is(void)
 	cray_maker_free(m);
 }
 
+/* ---- libzstd ------------------------------------------------------------------------------ */
+
+static struct {
+	bool is_there, has_error, refuses;
+	const char *lacks; /* a symbol */
+} library;
+
+void *open_library(const char *path, int flags)
+{
+	CHECK_STR(path, "libzstd.so.1");
+	(void)flags;
+	return library.is_there ? &library : NULL;
+}
+
+static size_t library_estimate(int level)
+{
+	return library.has_error ? SIZE_MAX : 1000 * (size_t)level;
+}
+
+static void *library_init(void *memory, size_t size)
+{
+	CHECK_EQ(size, 3000);
+	return library.refuses ? NULL : memory;
+}
+
+static unsigned library_is_error(size_t code)
+{
+	return code == SIZE_MAX;
+}
+
+void *find_symbol(void *handle, const char *name)
+{
+	CHECK(handle == &library);
+	if (library.lacks && !strcmp(name, library.lacks))
+		return NULL;
+	if (!strcmp(name, "ZSTD_estimateCCtxSize"))
+		return (void *)library_estimate;
+	if (!strcmp(name, "ZSTD_initStaticCCtx"))
+		return (void *)library_init;
+	if (!strcmp(name, "ZSTD_isError"))
+		return (void *)library_is_error;
+	return (void *)noted.compress;
+}
+
+/* Does a new maker compress? */
+static bool makes_with(int level)
+{
+	struct cray_maker *m = crt_maker_new(level);
+	bool is_used = m->zstd.context != NULL;
+
+	CHECK_EQ(m->level, level);
+	if (is_used)
+		crt_memory_free(m->zstd.context, 3000);
+	cray_maker_free(m);
+	return is_used;
+}
+
+static void the_library_is_used_if_it_is_complete(void)
+{
+	static const char *const needed[] = { "ZSTD_estimateCCtxSize", "ZSTD_initStaticCCtx",
+					      "ZSTD_compressCCtx", "ZSTD_isError" };
+	size_t i;
+
+	CHECK(!makes_with(3)); /* it is not there */
+	library.is_there = true;
+	CHECK(makes_with(3));
+	CHECK(!makes_with(0)); /* not asked for */
+	for (i = 0; i < 4; i++) {
+		library.lacks = needed[i];
+		CHECK(!makes_with(3));
+	}
+	library.lacks = "ZSTD_compress2"; /* an old version */
+	CHECK(makes_with(3));
+	library.has_error = true;
+	CHECK(!makes_with(3));
+	library.has_error = false;
+	library.refuses = true;
+	CHECK(!makes_with(3));
+}
+
 /* ---- the thread that compresses ----------------------------------------------------------- */
 
 static void make_block(struct cray_maker *m)
@@ -363,6 +454,7 @@ int main(void)
 	RUN(parts_of_a_block_are_compressed_as_the_last_try_says);
 	RUN(small_parts_have_no_frame_of_their_own);
 	RUN(what_cannot_be_compressed_is_stored_as_it_is);
+	RUN(the_library_is_used_if_it_is_complete);
 	RUN(blocks_are_compressed_in_a_thread);
 	return 0;
 }
