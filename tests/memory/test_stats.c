@@ -178,12 +178,13 @@ static void a_smaller_sample_has_its_lines(void)
 	uint32_t i, k;
 
 	CHECK_EQ(lines_init(&l, 64), 0);
+	/* All have the same place in the cache of lines, and the first is used last. */
 	for (i = 0; i < 65; i++)
-		CHECK_EQ(lines_use(&l, i, false, 0, ~0u), 0);
+		CHECK_EQ(lines_use(&l, i * UINT64_C(0x10000), false, 0, ~0u), 0);
 	CHECK(l.one_in > 1 && l.nr > 10 && l.nr < 64);
 	distinct = l.distinct;
-	for (i = 0; i < 65; i++)
-		CHECK_EQ(lines_use(&l, i, true, 0, ~0u), 0);
+	for (i = 65; i-- > 0;)
+		CHECK_EQ(lines_use(&l, i * UINT64_C(0x10000), true, 0, ~0u), 0);
 	CHECK_EQ(l.distinct, distinct);
 	for (i = 0; i < l.nr; i++) {
 		CHECK(l.lines[i].reads == 1 && l.lines[i].writes == 1);

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "base/progress.h"
 #include "check.h"
 #include "memory/sim/config.h"
 #include "memory/sim/replay.h"
@@ -511,6 +512,67 @@ static void each_access_is_told_in_order(void)
 	unlink(path);
 }
 
+static unsigned nr_updates;
+static uint64_t updated_to, updated_of;
+
+void __wrap_progress_update(struct progress *p, uint64_t done);
+
+void __wrap_progress_update(struct progress *p, uint64_t done)
+{
+	CHECK_STR(p->what, "simulating");
+	CHECK(done >= updated_to && done <= p->total);
+	updated_to = done;
+	updated_of = p->total;
+	nr_updates++;
+}
+
+/* @nr accesses, in as many blocks as they need. */
+static void write_many(const char *path, uint32_t nr)
+{
+	struct cfile f;
+	uint32_t i;
+
+	traces_begin(&f, path, 0, 0);
+	cray_pack_init(&packs[0]);
+	cray_pack_begin(&packs[0], 0, 0, 5000);
+	for (i = 0; i < nr; i++) {
+		if (!cray_pack_room(&packs[0])) {
+			cfile_block(&f, &packs[0]);
+			cray_pack_begin(&packs[0], 0, 0, 5000 + i);
+		}
+		cray_pack_access(&packs[0], 0x400000, 8 * (i % 512), CRAY_HOW(0, 8, 0));
+	}
+	cfile_block(&f, &packs[0]);
+	traces_end(&f);
+}
+
+static void progress_is_told_every_million_accesses(void)
+{
+	char path[] = "/tmp/corotracer-test-XXXXXX";
+	struct err err = { 0 };
+	struct replay replay = { 0 };
+	struct sim_config c;
+	struct mem_reader *r;
+	struct sim *s;
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	close(fd);
+	write_many(path, 5 << 19); /* two and a half */
+	sim_config_default(&c);
+	s = new_sim(&c);
+	r = mem_reader_open(path, &err);
+	nr_updates = 0;
+	CHECK(r && replay_run(&replay, s, r, &err) == 0);
+	CHECK_EQ(replay.accesses, 5 << 19);
+	CHECK_EQ(nr_updates, 2);
+	CHECK(updated_to > updated_of / 2 && updated_of == mem_reader_size(r));
+	mem_reader_close(r);
+	replay_release(&replay);
+	sim_free(s);
+	unlink(path);
+}
+
 static void other_lines_are_refused(void)
 {
 	struct mem_lines lines = { .shift = 7 };
@@ -603,6 +665,7 @@ int main(int argc, char **argv)
 	RUN(threads_of_the_same_time_take_turns);
 	RUN(lines_give_the_same_as_accesses);
 	RUN(each_access_is_told_in_order);
+	RUN(progress_is_told_every_million_accesses);
 	RUN(other_lines_are_refused);
 	RUN(followed_lines_are_bounded_and_that_is_told);
 	RUN(any_number_of_threads_is_taken);
