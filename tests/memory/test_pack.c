@@ -153,6 +153,39 @@ static void stamps_hold_until_the_next(void)
 	CHECK(!unpack_next(&unpack, &got) && !unpack.fault);
 }
 
+/* The time of the next stamp is known before it is read, if it is the next thing. */
+static void the_next_stamp_can_be_seen(void)
+{
+	struct cray_block head;
+	struct mem_record r;
+	uint64_t time = 0;
+	size_t size;
+
+	cray_pack_init(&pack);
+	cray_pack_begin(&pack, 7, 0, 5000);
+	cray_pack_access(&pack, 0x400000, 64, CRAY_HOW(0, 8, 0));
+	cray_pack_access(&pack, 0x400000, 128, CRAY_HOW(0, 8, 0));
+	CHECK(cray_pack_stamp(&pack, 0, 6000));
+	cray_pack_access(&pack, 0x400000, 192, CRAY_HOW(0, 8, 0));
+	CHECK(cray_pack_mark(&pack, 1, "mark", 4));
+	CHECK(cray_pack_stamp(&pack, 3, 7500));
+	cray_pack_access(&pack, 0x400000, 256, CRAY_HOW(0, 8, 0));
+	size = cray_pack_finish(&pack, plain, &head);
+	CHECK(unpack_begin(&unpack, &head, false, plain, size));
+	CHECK(!unpack_peek_time(&unpack, &time)); /* an access */
+	CHECK(unpack_next(&unpack, &r) && !unpack_peek_time(&unpack, &time));
+	CHECK(unpack_next(&unpack, &r) && unpack_peek_time(&unpack, &time));
+	CHECK_EQ(time, 6000);
+	CHECK(unpack_next(&unpack, &r) && r.time_ns == 6000);
+	CHECK(!unpack_peek_time(&unpack, &time)); /* a mark */
+	CHECK(unpack_next(&unpack, &r) && r.kind == MEM_MARK);
+	CHECK(unpack_peek_time(&unpack, &time));
+	CHECK_EQ(time, 7500);
+	CHECK(unpack_next(&unpack, &r) && r.time_ns == 7500 && r.order == 3);
+	CHECK(!unpack_peek_time(&unpack, &time)); /* the end */
+	CHECK(!unpack_next(&unpack, &r) && !unpack.fault);
+}
+
 /* A matrix product without code addresses: three walks of one tag and size. */
 static void walks_are_told_apart_without_code_addresses(void)
 {
@@ -240,6 +273,7 @@ int main(void)
 	RUN(the_worst_records_fit);
 	RUN(a_full_block_says_so);
 	RUN(stamps_hold_until_the_next);
+	RUN(the_next_stamp_can_be_seen);
 	RUN(walks_are_told_apart_without_code_addresses);
 	RUN(checksums_are_the_known_ones);
 	RUN(checksums_by_instruction_are_those_by_table);
