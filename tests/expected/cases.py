@@ -124,6 +124,8 @@ EXPORT = {
     "export-mysql": ["export", "mysql", "--full", "-i", "{kinds}", "--db-cli", CLIENT, "--db-name", "traces", "--db-table", "ev"],
     "export-postgresql": ["export", "postgresql", "--full", "-i", "{kinds}", "--db-cli", CLIENT, "--db-name", "traces", "--db-table", "ev"],
     "export-client-fails": ["export", "mysql", "-i", "{kinds}", "--db-cli", "false"],
+    "export-client-loud": ["export", "mysql", "-i", "{kinds}", "--coro", "1", "--db-cli", CLIENT + " --loud"],
+    "export-client-silent": ["export", "mysql", "-i", "{kinds}", "--db-cli", "sh -c 'cat > /dev/null'"],
     "export-mysql-plain": ["export", "mysql", "-i", "{kinds}", "--db-cli", CLIENT, "--db-host", "h", "--db-port", "33", "--db-user", "u", "--db-name", "a`b"],
     "export-postgresql-plain": ["export", "postgresql", "-i", "{kinds}", "--db-cli", CLIENT, "--db-host", "h", "--db-port", "33", "--db-user", "u'", "--pg-sslmode",
                                 "require", "--pg-maintenance-db", "m"],
@@ -154,6 +156,9 @@ FRAMES = {
     "decode-no-frame": ["decode", "--frame", "none", "{every}", "{out}/csv"],
     **{f"every-{kind}": ["export", kind, "-i", "{every}", "-o", "{out}/" + name]
        for kind, name in (("csv", "o.csv"), ("sqlite", "o.sqlite"), ("jsonl", "o.jsonl"), ("chrome", "o.json"), ("perfetto", "o.pftrace"))},
+    **{f"every-{db}": ["export", db, "-i", "{every}", "--db-cli", CLIENT] for db in ("mysql", "postgresql")},
+    **{f"clock-{clock}": ["export", "pprof", "-i", "{" + clock + "}", "-o", "{out}/o.pb.gz"] for clock in ("boottime", "realtime")},
+    **{f"decode-quiet-{name}": ["decode", "-q", "{" + name + "}", "{out}/csv"] for name in ("frames", "gapped", "half")},
     "query-every": ["query", "-d", "-t", "-f", "{every}"],
     "query-every-sql": ["query", "-f", "{every}", "SELECT * FROM frame_every"],
     "query-every-csv": ["query", "--csv", "-f", "{every}", "SELECT text, f, d, how, odd FROM frame_every"],

@@ -72,6 +72,14 @@ def ticks(dir):
     return write_every(os.path.join(dir, "ticks.ppt"), description("generate-ticks-json"), {**VALUES, **TICKS}, corotracer=ours)
 
 
+def with_clock(dir, name):
+    """Times of another clock, and when the recording began."""
+    desc = description("generate-layout-json")
+    desc["buffer"]["emit"]["_eTimeRep"] = {"tag": "ETimeSpec", "contents": "ETimeClock" + name.capitalize()}
+    ours = {"format": 1, "pid": 78, "program": "/bin/clock", "start_monotonic_ns": 4 * S, "start_realtime_ns": 1700000000 * S}
+    return write_every(os.path.join(dir, name + ".ppt"), desc, VALUES, corotracer=ours)
+
+
 def gapped(dir):
     """Frames around a mark that says that some were lost."""
     path = os.path.join(dir, "gapped.ppt")

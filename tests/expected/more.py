@@ -49,7 +49,9 @@ def of_query():
 def of_exports():
     return [*each(["export"], "callgrind --json -i {walk} -o {out}/o -l 1k,2", "folded --json -i {walk} -o {out}/o -l 1k,2", "folded -i {walk} -o - -l 1k,2 -q", "callgrind -i {kinds} -o {out}/o",
                   "csv -i {kinds_ct} -o {out}/o.csv --from 10ms", "csv -i {merged} --part 2 -o {out}/o.csv",
-                  "folded --kind wake -i {server} -o {out}/o", "graphviz -i {kinds} -o -", "csv -i {kinds} -o /nonexistent/o.csv", "csv -i {kinds} -o {kinds}"),
+                  "folded --kind wake -i {server} -o {out}/o", "graphviz -i {kinds} -o -", "csv -i {kinds} -o /nonexistent/o.csv", "csv -i {kinds} -o {kinds}",
+                  "parquet -i {kinds} -o /nonexistent/o", "parquet -i {kinds} -o {kinds}", "sqlite -i {every} -o {other}", "folded -i {cut} -o - -l 1k,2", "folded -i {broken} -o - -l 1k,2",
+                  "otlp -i {older} --slower-than 0 --per-site 1 --host h -o {out}/o.otlp"),
             *each(["-export"], "csv -in {kinds} -csv-out {out}/o.csv", "csv -out {kinds} -csv-out={out}/o.csv", "sqlite -in {kinds} -sqlite-out {out}/o.sqlite", "csv", "xml -in {kinds}",
                   "csv -in", "csv -in {kinds} extra", "csv -in {kinds} -n 3 -cmd x -csv-out {out}/o.csv", "csv -in {kinds} -wobble", "sqlite -in {kinds} -csv-out {out}/o.csv")]
 

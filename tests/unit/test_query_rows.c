@@ -48,6 +48,8 @@ static const char facts[] =
 	"\"state\":\"ready\"}\n"
 	"{\"type\":\"switch\",\"pid\":50,\"tid\":0,\"from_ts\":1290,\"to_ts\":1300,\"cpu\":3,"
 	"\"lost\":12,\"state\":\"lost\"}\n"
+	"{\"type\":\"switch\",\"pid\":50,\"tid\":0,\"from_ts\":1385,\"to_ts\":1400,\"cpu\":3,"
+	"\"lost\":5,\"state\":\"lost\"}\n"
 	"{\"type\":\"frame\",\"pid\":50,\"tid\":7,\"ts\":1250,\"probe_id\":1,\"ticket\":4,"
 	"\"buffer\":\"buf\",\"frame\":\"Req\",\"fields\":\"{\\\"size\\\":11,\\\"ts\\\":3}\"}\n"
 	"{\"type\":\"frame\",\"pid\":50,\"tid\":8,\"ts\":1260,\"ticket\":5,"
@@ -272,8 +274,8 @@ static void facts_have_all_their_fields(void)
 	expect_all("SELECT * FROM sites", "1|src/a.c|10|main\n2|b[1].c|20|work\n");
 	expect_all("SELECT * FROM switches ORDER BY from_ts",
 		   "50|0|1100|1100|0|recorded|-\n50|8|1150|1170|2|ready|-\n"
-		   "50|0|1290|1300|3|lost|12\n50|8|1430|1450|1|preempted|-\n"
-		   "50|8|1460|1520|2|blocked|-\n");
+		   "50|0|1290|1300|3|lost|12\n50|0|1385|1400|3|lost|5\n"
+		   "50|8|1430|1450|1|preempted|-\n50|8|1460|1520|2|blocked|-\n");
 	expect_all("SELECT * FROM frames",
 		   "50|7|1250|1|buf|Req|4|{\"size\":11,\"ts\":3}|-|-\n"
 		   "50|8|1260|-|buf|Req|5|{\"size\":12}|-|-\n50|-|1270|-|buf|-|-|-|3|-\n");
