@@ -44,8 +44,8 @@ def on_inputs(name, command, *inputs):
 
 
 INFO = {
-    **on_inputs("info", ["info"], "kinds", "server", "damaged", "incomplete"),
-    **on_inputs("info-json", ["info", "--json"], "kinds", "server", "damaged", "incomplete"),
+    **on_inputs("info", ["info"], "kinds", "server", "damaged", "incomplete", "scattered"),
+    **on_inputs("info-json", ["info", "--json"], "kinds", "server", "damaged", "incomplete", "scattered"),
     "info-part-of-time": ["info", "--from", "10ms", "--to", "140ms", "{kinds}"],
     "info-one-coroutine": ["info", "--coro", "2", "{kinds}"],
     "info-one-site": ["info", "--site", "queue.c", "{server}"],
@@ -208,6 +208,7 @@ MEMORY = {
     "mem-sim-csv": ["mem", "sim", *SMALL, "--csv", "{walk}"],
     "mem-sim-one-core": ["mem", "sim", *SMALL, "--cores", "1", "--no-classes", "{walk}"],
     "mem-sim-map": ["mem", "sim", *SMALL, "--cores", "2", "--map", "500=1,501=0", "-n", "1", "{walk}"],
+    "mem-sim-lines": ["mem", "sim", "-l", "1k,2,32", "-l", "8k,4,128", "{walk}"],
     "mem-sim-part": ["mem", "sim", *SMALL, "--from-mark", "begin", "--to-mark", "end", "-t", "500", "--type", "struct node", "{walk}"],
     "mem-sim-range": ["mem", "sim", *SMALL, "-r", "0x700000-0x70003f", "{walk}"],
     "mem-sim-show": ["mem", "sim", *SMALL, "--tlb", "64,4", "--show"],
@@ -270,6 +271,7 @@ COMPILER = {
         ("version", "cc", ["--version"]), ("thread", "cc", ["-fsanitize=thread", "a.c"]), ("address", "cc", ["-fsanitize=address", "a.c"]),
         ("lto", "cc", ["-flto", "a.c"]), ("assembler", "cc", ["-c", "a.S"]), ("only", "cc", ["--only", "src/*", "-c", "src/a.c"]),
         ("other", "cc", ["--only", "src/*", "-c", "lib/b.c"]), ("nothing", "cc", []), ("avx", "cc", ["-mavx512f", "-c", "a.c"]), ("cpp", "c++", ["a.cpp"]))},
+    "mem-cc-itself": ["mem", "cc", "--show", "--compiler", "{tool}", "-c", "a.c"],
 }
 
 FLEETS = {
@@ -326,6 +328,7 @@ STORES = {
        for name in ("kinds_shipped", "kinds_sampled", "odd_shipped", "server_sampled")},
     "load-shipped-events": Loaded("--events", "--source", "file:{odd_shipped}"),
     "load-findings": Loaded("--service", "shop", "--build", "b1", "--version-label", "v1", "--region", "r1", "{server}"),
+    "load-nowhere": Loaded("{nowhere}"),
     "load-compact": Loaded("--no-findings", "{odd_ct}"),
     "load-part": Loaded("--no-findings", "--from", "5ms", "--coro", "1", "{odd}"),
     "ship-text": ["ship", "--host", "h", "file:again", "{server_ct}"],

@@ -227,3 +227,24 @@ def odd(dir):
     p.fact("memory", pid=p.pid, tid=102, probe_id=1, from_ts=p.start + 5 * MS, to_ts=p.start + 6 * MS, accesses=64, writes=20, allocations=0, allocated=0, offset=4096)
     p.fact("waiting", pid=p.pid, ts=p.start + 100, count=0, checked=False, unmoved=0, line=0, missing="could not look at the program")
     return p.write(os.path.join(dir, "odd.jsonl"))
+
+
+def scattered(dir):
+    """Coroutines that had not ended, at more places than are shown."""
+    p = Program(pid=4700)
+    for i in range(12):
+        p.birth(i * MS, 20 + i, f"lost {i}")
+        p.slice((20 + i) * MS, 10 * US, 20 + i, 1 + i % 8, "mutex" if i < 8 else "timer", 300 + i)
+    p.totals(90 * MS)
+    return p.write(os.path.join(dir, "scattered.jsonl"))
+
+
+def nowhere(dir):
+    """Two that wait for each other's lock, and no event says where."""
+    p = Program(pid=4800)
+    for co, own, other in ((1, 9001, 9002), (2, 9002, 9001)):
+        p.other("birth", co * MS, co, 101, pid=p.pid, name=f"lost {co}")
+        p.resume((10 + co) * MS, co)
+        p.other("acquire", (10 + co) * MS + 10 * US, co, 101, resource=own, pid=p.pid)
+        p.transition((20 + co) * MS, co, 101, False, reason="mutex", resource=other)
+    return p.write(os.path.join(dir, "nowhere.jsonl"))

@@ -35,7 +35,7 @@ INPUTS = []
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("COROTRACER_", "PG", "MYSQL_"))},
                "TZ": "UTC", "CLICKHOUSE_PASSWORD": "secret", "OTEL_EXPORTER_OTLP_HEADERS": "x-test=one, x-more=two=2,none,=x", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "80"}
 # Where things are: on this computer, and in the results.
-PLACES = ((str(HERE), "HERE"), (shutil.which("gcc") or "gcc", "GCC"), (os.environ.get("STORY") or "STORY", "STORY"), (os.environ.get("BUSY") or "BUSY", "BUSY"))
+PLACES = ((str(HERE), "HERE"), (shutil.which("gcc") or "gcc", "GCC"), (os.environ.get("STORY") or "STORY", "STORY"), (os.environ.get("BUSY") or "BUSY", "BUSY"), (os.path.abspath(TOOL), "TOOL"))
 RUN_ID = re.compile(r"\b([0-9a-f]{32}|[0-9a-f]{16})\b")
 
 
@@ -60,6 +60,7 @@ def make_inputs(dir):
     at = {"kinds": coroutine_inputs.every_kind(dir), "server": coroutine_inputs.server(dir),
           "slow": coroutine_inputs.server(dir, "slow.jsonl", factor=20, has_faults=False), "damaged": coroutine_inputs.damaged(dir), "odd": coroutine_inputs.odd(dir),
           "fine": coroutine_inputs.server(dir, "fine.jsonl", has_faults=False), "incomplete": coroutine_inputs.incomplete(dir),
+          "scattered": coroutine_inputs.scattered(dir), "nowhere": coroutine_inputs.nowhere(dir),
           "other": coroutine_inputs.every_kind(dir, "other.jsonl", command=("./client",), start=coroutine_inputs.START + 500),
           "elsewhere": coroutine_inputs.server(dir, "elsewhere.jsonl", has_faults=False, hostname="barn"),
           "walk": memory_inputs.container(dir), "wide": memory_inputs.container(dir, "wide.cray", 12, 128),
@@ -73,7 +74,7 @@ def make_inputs(dir):
     equal(tool("merge", "-q", at["kinds"], at["other"], "-o", at["merged"])[0] in (0, 1), True, "status of merge")
     wrong_specs.write(dir)
     machines.write(dir)
-    return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE), "story": os.environ.get("STORY", ""), "busy": os.environ.get("BUSY", "")}
+    return {**{name: os.path.basename(path) for name, path in at.items()}, "here": str(HERE), "tool": os.path.abspath(TOOL), "story": os.environ.get("STORY", ""), "busy": os.environ.get("BUSY", "")}
 
 
 def make_shipped(dir, at):

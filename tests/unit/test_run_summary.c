@@ -284,7 +284,7 @@ static void a_process_does_not_connect(void)
 {
 	nothing_connects();
 	s.quiet = true; /* is printed nevertheless */
-	r.nr_unconnected = 4;
+	r.nr_unconnected = 5;
 	r.unconnected[0] = (struct sdk_process){ .pid = 11, .name = "one" };
 	r.unconnected[1] = (struct sdk_process){
 		.pid = 12, .name = "two", .is_seen = true, .why = CTP_WHY_NOT_OPENED | EACCES << 8
@@ -294,6 +294,9 @@ static void a_process_does_not_connect(void)
 	};
 	r.unconnected[3] = (struct sdk_process){
 		.pid = 14, .name = "four", .is_seen = true, .why = 0xff
+	};
+	r.unconnected[4] = (struct sdk_process){
+		.pid = 15, .name = "five", .is_seen = true, .why = CTP_WHY_NO_MEMORY + 1
 	};
 }
 
