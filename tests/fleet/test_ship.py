@@ -276,4 +276,17 @@ def wrong_uses_are_refused_with_a_hint(dir):
     contains(p.communicate(timeout=240)[1], "not a compact trace")
 
 
+@test
+def a_signal_ends_a_wait_for_the_receiver(dir):
+    trace = dir + "/t.ct"
+    equal(run_ship(dir, f"file:{dir}/first", "-o", trace, "--host", "h1", program=(LANES, "wander", 4, 20, 10)).status, 0, "status of run")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        p = popen(TOOL, "ship", "--again", "--wait", "600", "--host", "h1", blocked_receiver(dir), trace)
+        contains(p.stderr.readline(), "cannot")
+        p.send_signal(number)
+        _, err = p.communicate(timeout=20)
+        equal(p.returncode, 1, f"status after {number}: {err}")
+        contains(err, "still to be sent")
+
+
 main()

@@ -788,7 +788,8 @@ static void slices_that_do_not_fit_are_left_out_by_rules(void)
 {
 	struct view *v = many_slices();
 	struct html_result whole, small;
-	size_t size, least;
+	size_t size, least, blocks, of;
+	const char *stretches;
 	char *text = write_page(v, HTML_SIZE, NULL, &whole, &size);
 
 	CHECK_EQ(whole.nr_thinned, 0);
@@ -801,11 +802,38 @@ static void slices_that_do_not_fit_are_left_out_by_rules(void)
 	CHECK(small.thinned[0].kept >= 2 * SPOOL_BLOCK && small.thinned[0].kept < v->spool.nr);
 	CHECK(strstr(small.thinned[0].text, " stretches of the run whole (the end and around "
 					    "findings first)"));
+	/* The end is one of them, and few other slices are there. */
+	stretches = strstr(small.thinned[0].text, ": ");
+	CHECK(stretches && sscanf(stretches, ": %zu of %zu ", &blocks, &of) == 2);
+	CHECK_EQ(of, v->spool.nr_blocks);
+	least = (blocks - 1) * SPOOL_BLOCK + v->spool.blocks[of - 1].nr;
+	CHECK(small.thinned[0].kept >= least && small.thinned[0].kept < least + SPOOL_BLOCK / 2);
 	free(text);
 	text = write_page(v, size / 4, NULL, &small, &least);
 	CHECK(least <= size / 4);
 	CHECK(small.thinned[small.nr_thinned - 1].kept < SPOOL_BLOCK);
 	free(text);
+	view_free(v);
+}
+
+static void a_block_says_which_time_it_has(void)
+{
+	struct view *v = many_slices();
+	const struct spool_block *b = &v->spool.blocks[0];
+	struct view_block line;
+	struct bytes out = { 0 };
+	struct err err = { 0 };
+
+	CHECK_EQ(section_slices(v, 0, NULL, &out, &line, &err), 0);
+	CHECK(out.size > 0);
+	CHECK_EQ(line.from, b->from);
+	CHECK_EQ(line.last, b->last);
+	CHECK_EQ(line.to, b->to);
+	CHECK(line.from < line.last && line.last < line.to);
+	CHECK_EQ(line.nr, b->nr);
+	CHECK_EQ(line.of, b->nr);
+	CHECK_EQ(memcmp(line.coros, b->coros, sizeof(line.coros)), 0);
+	bytes_release(&out);
 	view_free(v);
 }
 
@@ -889,6 +917,7 @@ int main(void)
 	RUN(notes_are_read_from_pages_and_files);
 	RUN(notes_of_many_pieces_are_read_up_to_a_size);
 	RUN(slices_that_do_not_fit_are_left_out_by_rules);
+	RUN(a_block_says_which_time_it_has);
 	RUN(each_level_keeps_less_than_the_one_before);
 	RUN(coroutines_of_parts_are_labelled);
 	return 0;
