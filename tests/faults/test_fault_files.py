@@ -50,10 +50,12 @@ def every_form_of_a_trace_is_read(dir):
 def commands_on_a_trace(dir):
     trace = make_trace(dir)
     compact = make_copy(dir, "ct", trace)
-    explore_all(dir, ("report --json", "report", "--json", compact),
+    other, merged = make_trace(dir, "u"), os.path.join(dir, "both.jsonl")
+    equal(tool("merge", "-q", "-o", merged, trace, other)[0], 0, "status of merge")
+    explore_all(dir, ("report --json", "report", "--json", merged),
                 ("html", "html", "-q", "-o", "x.html", compact),
-                ("diff", "diff", trace, compact),
-                ("merge", "merge", "-q", "-o", "m.jsonl", trace, make_trace(dir, "u"), reads_back(dir, "m.jsonl")),
+                ("diff", "diff", "--html", "x.html", trace, compact),
+                ("merge", "merge", "-q", "-o", "m.jsonl", trace, other, reads_back(dir, "m.jsonl")),
                 ("query", "query", compact, "select count(*), max(ts) from events"),
                 ("ship", "ship", "-q", "--wait", 1, "--again", "file:x", compact, {"same": shipped}))
 
