@@ -54,7 +54,7 @@ def commands_on_a_trace(dir):
     equal(tool("merge", "-q", "-o", merged, trace, other)[0], 0, "status of merge")
     explore_all(dir, ("report --json", "report", "--json", merged),
                 ("html", "html", "-q", "-o", "x.html", compact),
-                ("diff", "diff", "--html", "x.html", trace, compact),
+                ("diff", "diff", "--html", "x.html", "--from", "1us", trace, compact),
                 ("merge", "merge", "-q", "-o", "m.jsonl", trace, other, reads_back(dir, "m.jsonl")),
                 ("query", "query", compact, "select count(*), max(ts) from events"),
                 ("ship", "ship", "-q", "--wait", 1, "--again", "file:x", compact, {"same": shipped}))

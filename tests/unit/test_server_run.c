@@ -516,9 +516,9 @@ static void check_streams_keep_no_memory(void)
 	size_t before = 0, after = 0;
 	unsigned i;
 
-	for (i = 0; i < 400; i++) {
+	for (i = 0; i < 240; i++) {
 		CHECK_EQ(ask(secret_path("/api/live"), ""), 200);
-		before = i == 100 ? count_memory() : before;
+		before = i == 40 ? count_memory() : before;
 	}
 	for (i = 0; i < 1000; i++) {
 		after = count_memory();
