@@ -158,7 +158,7 @@ FRAMES = {
        for kind, name in (("csv", "o.csv"), ("sqlite", "o.sqlite"), ("jsonl", "o.jsonl"), ("chrome", "o.json"), ("perfetto", "o.pftrace"))},
     **{f"every-{db}": ["export", db, "-i", "{every}", "--db-cli", CLIENT] for db in ("mysql", "postgresql")},
     **{f"clock-{clock}": ["export", "pprof", "-i", "{" + clock + "}", "-o", "{out}/o.pb.gz"] for clock in ("boottime", "realtime")},
-    **{f"decode-quiet-{name}": ["decode", "-q", "{" + name + "}", "{out}/csv"] for name in ("frames", "gapped", "half")},
+    **{f"decode-quiet-{name}": ["decode", "-q", "{" + name + "}", "{out}/csv"] for name in ("frames", "gapped", "half", "short")},
     "query-every": ["query", "-d", "-t", "-f", "{every}"],
     "query-every-sql": ["query", "-f", "{every}", "SELECT * FROM frame_every"],
     "query-every-csv": ["query", "--csv", "-f", "{every}", "SELECT text, f, d, how, odd FROM frame_every"],

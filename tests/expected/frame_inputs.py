@@ -96,3 +96,11 @@ def cut(dir):
     with open(path, "wb") as f:
         f.write(recordings.header(recordings.FRAMES) + bytes(body[:-20]))
     return path
+
+
+def short(dir):
+    """Whole frames, and a part of one more."""
+    path = os.path.join(dir, "short.ppt")
+    with open(path, "wb") as f:
+        f.write(recordings.header(recordings.FRAMES) + recordings.body(6)[:-20])
+    return path

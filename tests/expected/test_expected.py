@@ -67,7 +67,7 @@ def make_inputs(dir):
           "cut": memory_inputs.container(dir, "cut.cray", has_end=False), "broken": memory_inputs.broken(dir), "raw": memory_inputs.raw(dir),
           "older": str(shutil.copy(HERE.parent / "fixtures/older-tool.jsonl", dir)), "frames": recordings.recording(os.path.join(dir, "frames.ppt"), 12), "gapped": frame_inputs.gapped(dir),
           "every": frame_inputs.every(dir), "ticks": frame_inputs.ticks(dir),
-          **{clock: frame_inputs.with_clock(dir, clock) for clock in ("boottime", "realtime")}, "half": frame_inputs.cut(dir)}
+          **{clock: frame_inputs.with_clock(dir, clock) for clock in ("boottime", "realtime")}, "half": frame_inputs.cut(dir), "short": frame_inputs.short(dir)}
     at.update(make_shipped(dir, at))
     at["sql"] = os.path.join(dir, "sql")
     at["merged"] = os.path.join(dir, "merged.jsonl")
