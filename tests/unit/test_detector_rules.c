@@ -341,6 +341,54 @@ static void five_starved_at_one_place_are_strong(void)
 		  "was ready for");
 }
 
+/*
+ * Coroutines 1 to 3 become ready in that order; the thread takes @first of them before all others
+ * that are ready, @nr times.
+ */
+static struct sched_thread with_choices(unsigned nr, unsigned first)
+{
+	struct analysis *a = bed_begin(NULL);
+	struct sched_thread t;
+	unsigned i, k;
+
+	for (i = 1; i <= 3; i++) {
+		BED_ADD(a, BIRTH, i, .probe_id = i, .site = 1);
+		BED_ADD(a, RESUME, i + 0.1, .probe_id = i);
+		BED_ADD(a, SUSPEND, i + 0.2, .probe_id = i, .site = 2);
+	}
+	for (k = 0; k < nr; k++) {
+		double at = 10 * (k + 1);
+
+		for (i = 1; i <= 3; i++)
+			BED_ADD(a, WAKE, at + i * 0.1, .probe_id = i, .tid = 9);
+		for (i = 0; i < 3; i++) {
+			/* @first, then from the newest to the oldest */
+			unsigned rest = 3 - i + (3 - i >= first), id = i ? rest : first;
+
+			BED_ADD(a, RESUME, at + 1 + i, .probe_id = id);
+			BED_ADD(a, SUSPEND, at + 1.5 + i, .probe_id = id, .site = 2);
+		}
+	}
+	t = a->scheduling.threads[a->model.thread_now];
+	analysis_free(a);
+	return t;
+}
+
+/* Two of three resumes are a choice; the third one is not. */
+static void a_choice_is_among_those_that_are_ready_and_not_running(void)
+{
+	struct sched_thread t = with_choices(5, 3);
+
+	CHECK_EQ(t.newest_first, 10);
+	CHECK_EQ(t.others_first, 0);
+	t = with_choices(5, 2); /* from the middle, then the newest */
+	CHECK_EQ(t.newest_first, 5);
+	CHECK_EQ(t.others_first, 5);
+	t = with_choices(5, 1);
+	CHECK_EQ(t.newest_first, 5);
+	CHECK_EQ(t.others_first, 5);
+}
+
 /* From 20 choices on it is known that the thread takes the newest first: no strong finding. */
 static void a_thread_that_takes_the_newest_first_is_unfair(void)
 {
@@ -810,6 +858,7 @@ int main(void)
 	RUN(a_thousand_empty_yields_a_second_are_polling);
 	RUN(a_ready_coroutine_that_ten_others_overtake_is_starved);
 	RUN(five_starved_at_one_place_are_strong);
+	RUN(a_choice_is_among_those_that_are_ready_and_not_running);
 	RUN(a_thread_that_takes_the_newest_first_is_unfair);
 	RUN(waking_all_for_what_one_gets_is_a_herd);
 	RUN(a_wait_far_longer_than_others_at_its_place_is_long);

@@ -84,6 +84,31 @@ static void the_example_is_certain_then_undoubted_then_old(void)
 	findings_release(&f);
 }
 
+static void note_finding(void *arg, const struct finding *f)
+{
+	*(uint64_t *)arg += f->size_ns;
+}
+
+/* Every finding, also one that is not the first of its group. */
+static void an_observer_is_called_for_each_finding(void)
+{
+	struct analysis *a = bed_begin(NULL);
+	struct finding one = finding_at(0, CONFIDENCE_STRONG, 3 * MS);
+	uint64_t sum = 0;
+
+	a->observer.found = note_finding;
+	a->observer.arg = &sum;
+	finding_report(a, &one);
+	CHECK_EQ(sum, 3 * MS);
+	one.size_ns = 2 * MS;
+	finding_report(a, &one);
+	CHECK_EQ(sum, 5 * MS);
+	a->observer.found = NULL;
+	finding_report(a, &one);
+	CHECK_EQ(sum, 5 * MS);
+	analysis_free(a);
+}
+
 static void groups_beyond_the_limit_are_counted(void)
 {
 	struct findings f = { 0 };
@@ -617,11 +642,49 @@ static void a_ring_is_reported_if_one_of_it_is_chosen(void)
 	u64map_release(&chosen);
 }
 
+/*
+ * @others coroutines, each of its own kind, wait at site 2 and run on thread 7, the last one on
+ * thread @last; coroutine 1 waits there and runs on threads 7 and 8 in turn.
+ */
+static struct analysis *with_bound_place(unsigned others, uint64_t last)
+{
+	struct analysis *a = bed_begin(NULL);
+	double ms = 1;
+	unsigned i, k;
+
+	for (k = 0; k <= others; k++) {
+		uint64_t tid = k && k == others ? last : 7;
+
+		BED_ADD(a, BIRTH, ms, .probe_id = 1 + k, .site = 10 + k, .tid = tid);
+		for (i = 0; i < 22; i++, ms++) {
+			uint64_t now = !k && i > 3 && i % 2 ? 8 : tid;
+
+			BED_ADD(a, RESUME, ms + 0.5, .probe_id = 1 + k, .tid = now);
+			BED_ADD(a, SUSPEND, ms + 0.6, .probe_id = 1 + k, .site = 2, .tid = now);
+		}
+	}
+	bed_end(a, ms, 0);
+	return a;
+}
+
+static void one_that_leaves_the_thread_of_its_place_is_wrong(void)
+{
+	struct analysis *a = with_bound_place(5, 7);
+
+	CHECK_STR(bed_group(a, "wrong-thread")->finding.evidence[0].text,
+		  "5 others that wait at its place always ran on thread 7");
+	bed_found(a, "wrong-thread", CONFIDENCE_SUSPECT,
+		  "9 of 22 resumes were on another thread than its own, first on thread 8");
+	bed_found_none(with_bound_place(4, 7), "wrong-thread");
+	bed_found_none(with_bound_place(6, 9), "wrong-thread"); /* not the same thread for all */
+}
+
 int main(void)
 {
 	CHECK(close(mkstemp(rules_path)) == 0);
 	RUN(a_group_counts_and_keeps_the_extremes);
 	RUN(the_example_is_certain_then_undoubted_then_old);
+	RUN(an_observer_is_called_for_each_finding);
 	RUN(groups_beyond_the_limit_are_counted);
 	RUN(groups_of_one_place_are_merged_with_all_their_needs);
 	RUN(only_findings_that_need_missing_events_are_doubted);
@@ -639,5 +702,6 @@ int main(void)
 	RUN(the_model_learns_from_facts_about_coroutines);
 	RUN(the_model_keeps_long_waits_that_were_cancelled);
 	RUN(a_ring_is_reported_if_one_of_it_is_chosen);
+	RUN(one_that_leaves_the_thread_of_its_place_is_wrong);
 	return 0;
 }

@@ -256,6 +256,71 @@ static void json_has_evidence_hint_and_coroutines(void)
 	analysis_free(b.a);
 }
 
+static void put_extra(struct json_writer *j, void *arg)
+{
+	jw_field_u64(j, "extra", *(const unsigned *)arg);
+}
+
+/* What the caller adds is in the same object. */
+static void json_has_what_the_caller_adds(void)
+{
+	unsigned extra = 17;
+	struct bed b;
+	json_t *root;
+	char *text;
+
+	bed_make(&b, 0);
+	b.report.put_more = put_extra;
+	b.report.more = &extra;
+	text = form_of(&b, report_json);
+	root = json_loads(text, 0, NULL);
+	CHECK(root);
+	CHECK_EQ(json_integer_value(json_object_get(root, "extra")), 17);
+	CHECK_EQ(json_array_size(json_object_get(root, "findings")), 1);
+	json_decref(root);
+	free(text);
+	analysis_free(b.a);
+}
+
+/* The number of failures in the form for test frameworks. */
+static unsigned nr_failures(const struct bed *b)
+{
+	char *text = form_of(b, report_junit), *at = text;
+	unsigned nr = 0;
+
+	while ((at = strstr(at, "<failure ")) != NULL) {
+		at++;
+		nr++;
+	}
+	free(text);
+	return nr;
+}
+
+/* Faults fail always, other findings only if the user asked for it. */
+static void junit_fails_on_faults_and_on_what_is_asked(void)
+{
+	bool fails[64] = { false };
+	struct finding f;
+	struct bed b;
+
+	bed_make(&b, 0);
+	f = (struct finding)FINDING_OF(&detector_migration, model_find(&b.a->model, 2));
+	f.confidence = CONFIDENCE_STRONG;
+	finding_report(b.a, &f);
+	f.detector = &detector_imbalance;
+	finding_report(b.a, &f);
+	CHECK_EQ(nr_failures(&b), 1);
+	b.report.fails = fails;
+	CHECK_EQ(nr_failures(&b), 1);
+	fails[detector_number(&detector_imbalance)] = true;
+	CHECK_EQ(nr_failures(&b), 2);
+	fails[detector_number(&detector_migration)] = true;
+	CHECK_EQ(nr_failures(&b), 3);
+	b.report.gate = CONFIDENCE_PROVEN;
+	CHECK_EQ(nr_failures(&b), 0);
+	analysis_free(b.a);
+}
+
 static const json_t *path_of(const json_t *at, const char *path)
 {
 	char word[64];
@@ -304,6 +369,10 @@ static void sarif_has_relative_paths_and_flows(void)
 	step = path_of(result, "codeFlows/1/threadFlows/0/locations/0/location");
 	CHECK_STR(text_of(step, PLACE "uri"), "main.c");
 	CHECK_STR(text_of(step, "message/text"), "coroutine 1 'server' awaits the next");
+	step = path_of(result, "codeFlows/1/threadFlows/0/locations/1/location");
+	CHECK_STR(text_of(step, PLACE "uri"), "net/read%20er.c");
+	CHECK_STR(text_of(step, "message/text"), "coroutine 2 'reader 1'");
+	CHECK_EQ(json_array_size(path_of(result, "codeFlows/1/threadFlows/0/locations")), 2);
 	json_decref(root);
 	free(text);
 	analysis_free(b.a);
@@ -459,6 +528,8 @@ static void totals_of_parts_are_their_sum(void)
 	busy_make(&b);
 	a.a->model.totals.lost = 3;
 	a.a->model.totals.others_lost = 4;
+	b.a->model.totals.lost = 20;
+	b.a->model.totals.others_lost = 50;
 	one = report_totals_of(&a.report);
 	CHECK_EQ(one.lost, 3);
 	CHECK_EQ(one.others_lost, 4);
@@ -472,8 +543,9 @@ static void totals_of_parts_are_their_sum(void)
 	CHECK_EQ(sum.others, 2 * one.others);
 	CHECK_EQ(sum.threads, 2 * one.threads);
 	CHECK_EQ(sum.written, 2 * one.written);
-	CHECK_EQ(sum.lost, 3);
-	CHECK_EQ(sum.others_lost, 4);
+	CHECK_EQ(sum.lost, 23);
+	CHECK_EQ(sum.others_lost, 54);
+	b.a->model.totals.lost = b.a->model.totals.others_lost = 0;
 	CHECK_EQ(sum.duration_ns, one.duration_ns);
 	CHECK(sum.loss_known);
 	text = form_of(&a, report_text);
@@ -579,6 +651,8 @@ int main(void)
 	RUN(names_are_a_sentence_in_markdown);
 	RUN(a_deadline_is_a_time_before_or_after_the_end);
 	RUN(json_has_evidence_hint_and_coroutines);
+	RUN(json_has_what_the_caller_adds);
+	RUN(junit_fails_on_faults_and_on_what_is_asked);
 	RUN(sarif_has_relative_paths_and_flows);
 	RUN(a_fingerprint_survives_edits_that_move_lines);
 	RUN(the_text_form_fits_a_screen);
