@@ -500,6 +500,21 @@ static void show_half(void)
 	progress_update(&p, 3000000); /* too soon after the last one */
 }
 
+/* Three parts in 1.5 s and later: one part in half a second, which is rounded up. */
+static void show_rest(void)
+{
+	struct progress p = begun(4000000, NULL);
+
+	p.start_ns -= UINT64_C(500000000);
+	progress_update(&p, 3000000);
+	CHECK(p.to_go >= 1);
+	p.to_go = 1; /* it does not become more */
+	p.start_ns -= UINT64_C(60000000000);
+	p.next_ns = 0;
+	progress_update(&p, 3000001);
+	CHECK(p.to_go == 1);
+}
+
 static void show_events(void)
 {
 	struct progress p = begun(0, "events");
@@ -532,6 +547,9 @@ static void progress_is_shown_on_terminals_after_a_second(void)
 	on_terminal(show_half, text, sizeof(text));
 	CHECK(strstr(text, "\rreading t: 2 MB, ") && strstr(text, " MB/s, 50 %, "));
 	CHECK(strstr(text, " s to go\033[K."));
+	on_terminal(show_rest, text, sizeof(text));
+	CHECK(strstr(text, " 75 %, ") && !strstr(text, " 0 s to go"));
+	CHECK(strstr(text, " 1 s to go\033[K."));
 	on_terminal(show_events, text, sizeof(text));
 	CHECK(strstr(text, "\rreading t: 1,234,567 events\033[K\rreading t: 0 events, 100 %, "
 			   "sorting\033[K\r\033[K."));

@@ -578,6 +578,46 @@ static void notes_end_with_the_file(void)
 	unlink(path);
 }
 
+/* The files of a core: a count, the page size, {start, end, page} for each, and the paths. */
+static void made_add_files(struct made_core *c, unsigned at, uint64_t nr, const char *path)
+{
+	Elf64_Nhdr head = { 5, 48, NT_FILE };
+	uint64_t words[5] = { nr, PAGE, 0x10000, 0x10000 + PAGE, 0 };
+	char *to = c->pages[0] + at * sizeof(head) + at * 56UL;
+
+	memcpy(to, &head, sizeof(head));
+	memcpy(to + sizeof(head), "CORE\0\0\0", 8);
+	memcpy(to + sizeof(head) + 8, words, sizeof(words));
+	snprintf(to + sizeof(head) + 48, 8, "%s", path);
+	c->p[0].p_filesz += sizeof(head) + 56;
+}
+
+/* Each core opens; of several lists of files the first one counts that has entries. */
+static void lists_of_files_that_are_damaged_are_left_out(void)
+{
+	static const struct {
+		uint64_t first, second;
+		const char *path;
+	} cases[] = {
+		{ 1, 1, "/one" }, { 0, 1, "/two" },          { 2, 1, "/two" },
+		{ 2, 2, "" },     { UINT64_MAX, 1, "/two" }, { 1, UINT64_MAX, "/one" },
+	};
+	struct process_image image;
+	struct made_core c;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		made_fill(&c);
+		made_add_files(&c, 0, cases[i].first, "/one");
+		made_add_files(&c, 1, cases[i].second, "/two");
+		CHECK_EQ(made_open(&c, sizeof(c), &image), 0);
+		CHECK_EQ(image.ranges[0].start, 0x10000);
+		CHECK_STR(image.ranges[0].path, cases[i].path);
+		CHECK_EQ(image.nr_threads, 1);
+		image_close(&image);
+	}
+}
+
 static void segments_that_overlap_or_wrap_are_left_out(void)
 {
 	struct process_image image;
@@ -620,6 +660,7 @@ int main(void)
 	RUN(a_large_segment_comes_in_pieces);
 	RUN(damaged_cores_have_clear_errors);
 	RUN(notes_end_with_the_file);
+	RUN(lists_of_files_that_are_damaged_are_left_out);
 	RUN(segments_that_overlap_or_wrap_are_left_out);
 	RUN(cores_of_the_kernel_are_read);
 	RUN(cores_of_gdb_are_read);

@@ -227,7 +227,10 @@ static void a_full_disk_is_an_error_with_a_hint(void)
 	stream = outfile_stream(&f, &err);
 	CHECK(stream != NULL);
 	fwrite(large, 1, sizeof(large), stream);
-	fwrite(large, 1, sizeof(large), stream);
+	errno = 0;
+	CHECK(fwrite(large, 1, sizeof(large), stream) < sizeof(large) || fflush(stream) != 0);
+	CHECK_EQ(errno, ENOSPC);
+	CHECK(ferror(stream));
 	outfile_end_stream(&f, stream);
 	CHECK_EQ(f.error, -ENOSPC);
 	outfile_close(&f);

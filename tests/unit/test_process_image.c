@@ -541,6 +541,15 @@ static void threads_have_names_and_system_calls(void)
 
 static void other_machines_are_refused_with_their_names(void)
 {
+	static const struct {
+		Elf64_Half machine;
+		const char *name;
+	} others[] = {
+		{ EM_RISCV, "RISC-V" },     { EM_ARM, "32-bit Arm" }, { EM_S390, "s390" },
+		{ EM_PPC64, "PowerPC 64" }, { EM_386, "32-bit x86" }, { EM_68K, "another machine" },
+	};
+	char wanted[128];
+	size_t i;
 	Elf64_Ehdr h = { .e_machine = (Elf64_Half)image_own_machine() };
 
 	memcpy(h.e_ident, ELFMAG, SELFMAG);
@@ -548,14 +557,25 @@ static void other_machines_are_refused_with_their_names(void)
 	h.e_ident[EI_DATA] = ELFDATA2LSB;
 	CHECK_EQ(image_check_machine(&h, sizeof(h), "process 1", &err), 0);
 	CHECK_EQ(image_check_machine(&h, 8, "process 1", &err), -ENOEXEC);
-	h.e_machine = EM_RISCV;
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		h.e_machine = others[i].machine;
+		CHECK_EQ(image_check_machine(&h, sizeof(h), "process 1", &err), -ENOTSUP);
+		snprintf(wanted, sizeof(wanted),
+			 "cannot inspect process 1: it is a program for %s", others[i].name);
+		CHECK_STR(err.text, wanted);
+		CHECK(strstr(err.hint, "64-bit programs for "));
+	}
+	h.e_ident[EI_DATA] = ELFDATA2MSB;
 	CHECK_EQ(image_check_machine(&h, sizeof(h), "process 1", &err), -ENOTSUP);
-	CHECK_STR(err.text, "cannot inspect process 1: it is a program for RISC-V");
-	CHECK(strstr(err.hint, "64-bit programs for "));
+	CHECK_STR(err.text, "cannot inspect process 1: its byte order is big-endian");
+	h.e_ident[EI_DATA] = ELFDATA2LSB;
 	h.e_machine = EM_386;
 	h.e_ident[EI_CLASS] = ELFCLASS32;
 	CHECK_EQ(image_check_machine(&h, sizeof(h), "process 1", &err), -ENOTSUP);
 	CHECK_STR(err.text, "cannot inspect process 1: it is a 32-bit program (32-bit x86)");
+	h.e_machine = EM_X86_64;
+	CHECK_EQ(image_check_machine(&h, sizeof(h), "process 1", &err), -ENOTSUP);
+	CHECK_STR(err.text, "cannot inspect process 1: it is a 32-bit program (x32)");
 }
 
 static void a_process_without_memory_is_an_error(void)

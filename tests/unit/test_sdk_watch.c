@@ -340,6 +340,33 @@ static void descendants_are_looked_at(void)
 	CHECK_EQ(count_open(), before);
 }
 
+/* Blocks of several processes: each is read, but not of those that have connected meanwhile. */
+static void every_block_is_read_again(void)
+{
+	uint32_t i;
+
+	world_new();
+	begin(1, "x");
+	w.nr = 4;
+	for (i = 0; i < 4; i++)
+		w.found[i] =
+			(struct sdk_process){ .pid = 10 + i, .is_seen = true, .block = 0x1000 };
+	w.found[1].block = 0;
+	world.why = CTP_WHY_SECURE;
+	sdk_watch_look(&w, &e, START + NS_PER_SEC);
+	CHECK(world.nr_reads >= 3);
+	CHECK_EQ(w.found[0].why, CTP_WHY_SECURE);
+	CHECK_EQ(w.found[2].why, CTP_WHY_SECURE);
+	CHECK_EQ(w.found[3].why, CTP_WHY_SECURE);
+	connect_peer(12);
+	connect_peer(13);
+	world.why = CTP_WHY_VERSION;
+	sdk_watch_look(&w, &e, START + 100 * NS_PER_SEC);
+	CHECK_EQ(w.found[0].why, CTP_WHY_VERSION);
+	CHECK_EQ(w.found[2].why, CTP_WHY_SECURE);
+	CHECK_EQ(w.found[3].why, CTP_WHY_SECURE);
+}
+
 /* ---- the result ---------------------------------------------------------------------------- */
 
 static void reasons_have_words(void)
@@ -430,6 +457,7 @@ int main(void)
 	RUN(looks_become_rarer);
 	RUN(a_watch_that_was_not_begun_does_nothing);
 	RUN(descendants_are_looked_at);
+	RUN(every_block_is_read_again);
 	RUN(reasons_have_words);
 	RUN(only_those_that_could_not_are_kept_if_others_could);
 	RUN(reports_of_processes_are_added);

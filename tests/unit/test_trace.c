@@ -11,12 +11,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include "check.h"
+#include "count_open.h"
 #include "trace/trace_filter.h"
 #include "trace/unpack.h"
 #include "trace_items.h"
@@ -406,6 +409,20 @@ static void without_a_sidecar_there_is_no_place_for_the_rest(void)
 	CHECK(access("/dev/null.meta", F_OK) != 0);
 }
 
+/* A program that was started without a standard input gets its first file as descriptor 0. */
+static void a_trace_is_read_without_a_standard_input(void)
+{
+	int before = fcntl(0, F_DUPFD_CLOEXEC, 3);
+
+	CHECK(before >= 0);
+	close(0);
+	read_run(jsonl, TRACE_FORMAT_JSONL);
+	read_run(ct, TRACE_FORMAT_CT);
+	read_run(ctf, TRACE_FORMAT_CTF);
+	CHECK_EQ(dup2(before, 0), 0);
+	close(before);
+}
+
 static void what_is_not_there_is_said_in_words(void)
 {
 	struct err err = { 0 };
@@ -509,10 +526,43 @@ static uint64_t read_packed(const char *path, bool *is_cut)
 	return nr;
 }
 
+/* Neither descriptors nor a thread to read it with: an error, and nothing stays open. */
+static void unpack_fails(const char *path)
+{
+	unsigned before = count_open();
+	struct rlimit limit, none;
+	pthread_attr_t usual, large;
+	struct packed_input u;
+	struct err err = { 0 };
+	int next = dup(0);
+
+	CHECK(next >= 0 && close(next) == 0);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = (rlim_t)next + 1; /* for the file alone */
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	CHECK_EQ(unpack_open(&u, path, &err), -EMFILE);
+	CHECK(strstr(err.text, path) && strstr(err.text, strerror(EMFILE)));
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	CHECK_EQ(count_open(), before);
+	/* A stack that no address space has room for. */
+	CHECK_EQ(pthread_getattr_default_np(&usual), 0);
+	CHECK_EQ(pthread_attr_init(&large), 0);
+	CHECK_EQ(pthread_attr_setstacksize(&large, (size_t)1 << 52), 0);
+	CHECK_EQ(pthread_setattr_default_np(&large), 0);
+	CHECK_EQ(unpack_open(&u, path, &err), -EAGAIN);
+	CHECK_EQ(pthread_setattr_default_np(&usual), 0);
+	CHECK(unpack_close(&u));
+	CHECK_EQ(count_open(), before);
+	pthread_attr_destroy(&large);
+	pthread_attr_destroy(&usual);
+}
+
 /* The file with its whole data, with two members, cut, and with a damaged byte. */
 static void check_packed(const char *name, unsigned char *packed, size_t size)
 {
 	unsigned char *twice = malloc(2 * size);
+	unsigned before = count_open();
 	char path[80];
 	bool is_cut;
 
@@ -534,6 +584,10 @@ static void check_packed(const char *name, unsigned char *packed, size_t size)
 	write_bytes(path, packed, size);
 	read_packed(path, &is_cut);
 	CHECK(is_cut);
+	CHECK_EQ(count_open(), before);
+	packed[size / 2] ^= 0xff;
+	write_bytes(path, packed, size);
+	unpack_fails(path);
 	free(twice);
 }
 
@@ -699,6 +753,7 @@ int main(void)
 	RUN(everything_comes_back_from_json_lines);
 	RUN(everything_comes_back_from_ctf);
 	RUN(everything_comes_back_from_the_compact_format);
+	RUN(a_trace_is_read_without_a_standard_input);
 	RUN(the_name_of_the_output_asks_for_a_format);
 	RUN(reasons_and_states_have_names_both_ways);
 	RUN(plain_transitions_are_the_lines_they_always_were);
