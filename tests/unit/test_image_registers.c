@@ -2,6 +2,8 @@
 /* test_image_registers.c - registers of running threads; interrupted system calls go on. */
 #include <errno.h>
 #include <linux/btf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +20,7 @@
 
 #include "base/monotonic.h"
 #include "check.h"
+#include "count_open.h"
 #include "process/image_backend.h"
 #include "process/kernel_btf.h"
 #include "process/process_image.h"
@@ -226,6 +229,7 @@ static void values_in_registers_are_read_by_bpf(void)
 	pid_t pid = child_start(block_with_values);
 	struct process_image image;
 	uint64_t sp, pc, switches;
+	unsigned before;
 	int rc;
 
 	child_settle(pid, 1);
@@ -242,12 +246,67 @@ static void values_in_registers_are_read_by_bpf(void)
 		check_values(image.threads);
 		CHECK_EQ(image.threads[0].sp, sp);
 		CHECK_EQ(image.threads[0].pc, pc);
+		before = count_open();
 		CHECK_EQ(image_read_registers(&image, IMAGE_REGISTERS_BPF, &err), 0);
+		CHECK_EQ(count_open(), before);
 		check_values(image.threads);
 		CHECK_EQ(image.threads[0].switches, switches); /* it was not stopped */
 	}
 	image_close(&image);
 	child_end(pid);
+}
+
+/* From now on bpf(2) fails with @error. */
+static void refuse_bpf(int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		_exit(0); /* no such filters here */
+}
+
+/* A kernel without it, and a user who may not: what to do instead is in the hint. */
+static void bpf_that_is_refused_is_an_error_with_a_hint(void)
+{
+	static const struct {
+		int error, code;
+		const char *text;
+	} cases[] = {
+		{ EPERM, -EPERM, "CAP_BPF and CAP_PERFMON are required" },
+		{ ENOSYS, -ENOTSUP, "cannot read registers with BPF" },
+		{ EINVAL, -ENOTSUP, "cannot read registers with BPF" },
+	};
+	pid_t asked = child_start(block_with_values), pid;
+	struct process_image image;
+	int status;
+	size_t i;
+
+	child_settle(asked, 1);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pid = fork();
+		CHECK(pid >= 0);
+		if (!pid) {
+			int rc;
+
+			CHECK_EQ(image_open_process(&image, asked, &err), 0);
+			refuse_bpf(cases[i].error);
+			rc = image_read_registers(&image, IMAGE_REGISTERS_BPF, &err);
+			CHECK(rc == cases[i].code || rc == -ENOTSUP); /* in a pid namespace */
+			CHECK(rc != cases[i].code || strstr(err.text, cases[i].text));
+			CHECK(strstr(err.hint, "--stacks"));
+			_exit(0);
+		}
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK_EQ(status, 0);
+	}
+	child_end(asked);
 }
 
 static void child_spin(void)
@@ -611,6 +670,7 @@ int main(void)
 	RUN(types_that_are_damaged_are_refused);
 	RUN(values_in_registers_are_read_by_stopping);
 	RUN(values_in_registers_are_read_by_bpf);
+	RUN(bpf_that_is_refused_is_an_error_with_a_hint);
 	RUN(a_thread_that_runs_has_no_registers_from_bpf);
 	RUN(interrupted_system_calls_go_on_after_a_stop);
 	RUN(a_signal_during_a_stop_interrupts_as_without_it);

@@ -3,7 +3,10 @@
  * test_kept_indexes.c - what was derived from a program is kept for the next look: it is the same
  * when it is read again, and nothing is read that is damaged, of others, or of other files.
  */
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -268,6 +271,38 @@ static void an_entry_has_at_most_64_mib(void)
 	CHECK(strstr(note, "it is damaged") != NULL);
 	unlink(path_of("big.index"));
 	bytes_release(&content);
+}
+
+/* On a full disk the entry that exists stays as it is, and there is no other file. */
+static void an_entry_is_written_whole_or_not_at_all(void)
+{
+	struct rlimit usual, small;
+	struct bytes content = { 0 };
+	struct dirent *e;
+	DIR *d;
+
+	write_entry("whole.index", "whole");
+	CHECK(bytes_room(&content, 5000) != NULL);
+	memset(content.data, 'x', 5000);
+	content.size = 5000;
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+	small = usual;
+	small.rlim_cur = 4096;
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+	index_cache_write("whole.index", &content);
+	index_cache_write("cut.index", &content);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	bytes_release(&content);
+	CHECK_STR(read_entry("whole.index"), "whole");
+	d = opendir(folder);
+	CHECK(d != NULL);
+	while ((e = readdir(d)) != NULL)
+		CHECK(strncmp(e->d_name, "cut", 3) != 0 &&
+		      (strncmp(e->d_name, "whole", 5) != 0 || !strcmp(e->d_name, "whole.index")));
+	closedir(d);
+	CHECK_EQ(unlink(path_of("whole.index")), 0);
 }
 
 static void a_hash_depends_on_every_byte(void)
@@ -625,6 +660,7 @@ int main(void)
 	RUN(there_are_at_most_1024_entries);
 	RUN(old_temporary_files_are_removed);
 	RUN(an_entry_has_at_most_64_mib);
+	RUN(an_entry_is_written_whole_or_not_at_all);
 	RUN(a_hash_depends_on_every_byte);
 	RUN(coroutines_are_read_as_they_were_written);
 	RUN(damage_is_noticed_wherever_the_content_ends);

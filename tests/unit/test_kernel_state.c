@@ -13,11 +13,13 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "count_memory.h"
 #include "count_open.h"
+#include "inspect/kernel_roots.h"
 
 static int set, event, ends[2];
 static pid_t child;
@@ -171,6 +173,41 @@ static void a_state_is_saved_and_loaded(void)
 	kernel_state_close(&loaded);
 }
 
+/* Counts of eventfds are words of the program; as many as there is room for. */
+static void counts_of_events_are_words_of_the_program(void)
+{
+	struct kernel_roots *roots = calloc(1, sizeof(*roots));
+	static int events[KERNEL_ROOTS_MAX + 8];
+	struct rlimit usual, large;
+	struct descriptors self;
+	struct err err = { 0 };
+	size_t i, nr = 0;
+
+	CHECK(roots != NULL);
+	if (descriptors_open(&self, getpid(), &err) < 0)
+		SKIP("descriptors cannot be asked here");
+	kernel_roots_read(roots, &self);
+	CHECK_EQ(roots->nr, 1);
+	CHECK_EQ(roots->words[0], 5);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	large = usual;
+	large.rlim_cur = usual.rlim_max < 8192 ? usual.rlim_max : 8192;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &large), 0);
+	while (nr < KERNEL_ROOTS_MAX + 8 && (events[nr] = eventfd(nr & 1, EFD_CLOEXEC)) >= 0)
+		nr++;
+	kernel_roots_read(roots, &self);
+	CHECK_EQ(roots->nr, 1 + nr / 2); /* an empty one is no word */
+	for (i = 0; i < nr; i += 2)
+		CHECK_EQ(write(events[i], &(uint64_t){ 7 }, 8), 8);
+	kernel_roots_read(roots, &self);
+	CHECK_EQ(roots->nr, nr < KERNEL_ROOTS_MAX ? 1 + nr : KERNEL_ROOTS_MAX);
+	while (nr)
+		close(events[--nr]);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	descriptors_close(&self);
+	free(roots);
+}
+
 #define WATCH(fd)                                                                         \
 	"{\"epoll\":9,\"fd\":" #fd ",\"inode\":4,\"events\":1,\"data\":8,\"edge\":false," \
 	"\"one_shot\":true,\"disarmed\":true}"
@@ -260,6 +297,7 @@ int main(void)
 	RUN(descriptors_and_their_watches_are_asked);
 	RUN(what_changes_is_noticed);
 	RUN(a_state_is_saved_and_loaded);
+	RUN(counts_of_events_are_words_of_the_program);
 	RUN(a_file_that_makes_no_sense_is_read_as_far_as_possible);
 	RUN(nothing_is_kept);
 	kill(child, SIGKILL);

@@ -124,6 +124,8 @@ static void write_trace(void)
 	put_event(w, TRACE_BIRTH, 1, 7, 200);
 	put_event(w, TRACE_RESUME, 1, 7, 300);
 	put_event(w, TRACE_SUSPEND, 1, 7, 400);
+	trace_put_gap(w, TRACE_LANE_STATIONS, 410, 420, 3, 1);
+	trace_put_gap(w, TRACE_LANE_STATIONS, 430, 440, 4, 0);
 	put_event(w, TRACE_WAKE, 1, 8, 500);
 	put_event(w, TRACE_RESUME, 1, 8, 600);
 	put_event(w, TRACE_SUSPEND, 1, 8, 700);
@@ -347,6 +349,20 @@ static void losses_that_the_trace_reports_are_not_reported_again(void)
 	join_release(&j);
 }
 
+/* Of one thread, or of the stations: all gaps of the trace together. */
+static void losses_of_several_gaps_are_one_sum(void)
+{
+	struct journal_copy journal = { .trace = path, .cut_lane = UINT32_MAX };
+	struct join j = join_with(&journal, 0);
+
+	CHECK_EQ(count_lines("gap "), 2);
+	CHECK(strstr(text, "gap 410 to 420: 3 and 1\n") &&
+	      strstr(text, "gap 430 to 440: 4 and 0\n"));
+	CHECK_EQ(join_untold(&j, 0, 10), 3);
+	CHECK_EQ(join_untold(&j, 0, 10), 10);
+	join_release(&j);
+}
+
 static void a_trace_that_is_gone_is_an_error(void)
 {
 	struct journal_copy journal = { .trace = (char *)"/nonexistent/trace.ct" };
@@ -369,6 +385,7 @@ int main(void)
 	RUN(times_of_a_thread_do_not_go_back);
 	RUN(events_of_a_cut_packet_are_known);
 	RUN(losses_that_the_trace_reports_are_not_reported_again);
+	RUN(losses_of_several_gaps_are_one_sum);
 	RUN(a_trace_that_is_gone_is_an_error);
 	unlink(path);
 	rmdir(dir);

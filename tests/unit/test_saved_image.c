@@ -352,6 +352,38 @@ static void a_process_that_runs_is_marked(void)
 	child_end(pid, input);
 }
 
+/* Debuggers show the arguments as one line. */
+static void arguments_have_spaces_between_them(void)
+{
+	struct process_image image;
+	struct elf_prpsinfo info;
+	int executed[2];
+	size_t size = 0;
+	pid_t pid;
+	char byte;
+
+	CHECK_EQ(pipe2(executed, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl("/bin/sleep", "sleep", "50", "10", (char *)NULL);
+		_exit(1);
+	}
+	close(executed[1]);
+	CHECK_EQ(read(executed[0], &byte, 1), 0);
+	close(executed[0]);
+	CHECK_EQ(image_open_process(&image, pid, &err), 0);
+	CHECK_EQ(image_save(&image, path, &err), 0);
+	image_close(&image);
+	read_core();
+	memcpy(&info, find_note("CORE", NT_PRPSINFO, &size), sizeof(info));
+	CHECK_STR(info.pr_psargs, "sleep 50 10");
+	CHECK_STR(info.pr_fname, "sleep");
+	free(core);
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
 static void check_not_saved(struct process_image *image, int code, const char *why)
 {
 	char words[200];
@@ -412,6 +444,7 @@ int main(void)
 	memory_map();
 	RUN(a_process_that_waits_is_saved_as_it_is);
 	RUN(a_process_that_runs_is_marked);
+	RUN(arguments_have_spaces_between_them);
 	RUN(a_process_that_is_gone_is_not_saved);
 	CHECK_EQ(unlink(path), 0);
 	return 0;
