@@ -231,6 +231,7 @@ static int exec_step_over(pid_t pid, uint64_t addr, int *status)
 static int exec_run_to_stop(pid_t pid, const struct exec_places *p, int *status)
 {
 	unsigned char code[BREAK_SIZE], trap[BREAK_SIZE];
+	bool is_removed;
 	unsigned nr;
 	int rc;
 
@@ -244,8 +245,9 @@ static int exec_run_to_stop(pid_t pid, const struct exec_places *p, int *status)
 		rc = exec_await_trap(pid, status);
 		if (rc)
 			return rc;
-		if (!exec_set_counter(pid, p->stop) ||
-		    !exec_copy(pid, p->stop, code, sizeof(code), true))
+		/* In any case: the program may run on from here without a tracer. */
+		is_removed = exec_copy(pid, p->stop, code, sizeof(code), true);
+		if (!exec_set_counter(pid, p->stop) || !is_removed)
 			return -EFAULT;
 		if (exec_is_loaded(pid, p))
 			return 0;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -15,6 +16,7 @@
 
 #include "base/monotonic.h"
 #include "check.h"
+#include "process/exec_stop.h"
 
 static const struct launch_env no_env[] = { { NULL, NULL, 0 } };
 static struct signals signals; /* as they were when the test began */
@@ -286,6 +288,39 @@ static void a_held_program_stops_in_the_loader(void)
 }
 #endif
 
+/* The program has a trap of its own before it can be held: it runs, without the breakpoint. */
+static void a_program_that_cannot_be_held_runs(void)
+{
+	int status = 0, rc;
+	siginfo_t info;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		if (!exec_stop_allow())
+			_exit(9);
+		execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
+		_exit(1);
+	}
+	CHECK_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WNOWAIT), 0);
+	if (info.si_code == CLD_EXITED) {
+		CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 9);
+		return; /* no tracing here */
+	}
+	CHECK_EQ(kill(pid, SIGTRAP), 0);
+	err = (struct err){ 0 };
+	rc = exec_stop_await(pid, &status, &err);
+#if defined(__x86_64__)
+	CHECK_EQ(rc, -EFAULT);
+	CHECK_STR(err.text, "cannot hold the program before it starts: Bad address");
+#endif
+	if (!rc)
+		exec_stop_release(pid);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 5);
+}
+
 static void a_held_program_that_is_missing_is_refused(void)
 {
 	char *argv[] = { "/no/such/program", NULL };
@@ -319,6 +354,7 @@ int main(void)
 #if defined(__x86_64__)
 	RUN(a_held_program_stops_in_the_loader);
 #endif
+	RUN(a_program_that_cannot_be_held_runs);
 	RUN(a_held_program_that_is_missing_is_refused);
 	RUN(the_program_has_the_signals_of_the_user);
 	CHECK_EQ(rmdir(folder), 0);
