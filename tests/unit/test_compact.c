@@ -363,6 +363,137 @@ static void a_filter_reads_only_the_blocks_that_it_needs(void)
 }
 
 /* Without the index, times and kinds are known, coroutines are not. */
+/* Behind the last block: an index with two columns, and a record that says where it is. */
+static void a_whole_file_ends_with_its_index(void)
+{
+	struct compact_block_head head;
+	struct compact_end end;
+	struct result whole;
+
+	memcpy(&end, content + size - sizeof(end), sizeof(end));
+	CHECK(!memcmp(end.magic, COMPACT_END_MAGIC, COMPACT_MAGIC_SIZE));
+	CHECK(end.index < size - sizeof(end) - sizeof(head));
+	memcpy(&head, content + end.index, sizeof(head));
+	CHECK(compact_block_head_is_valid(&head));
+	CHECK_EQ(head.type, COMPACT_INDEX);
+	CHECK_EQ(head.nr_columns, 2);
+	CHECK_EQ(end.index + sizeof(head) + head.size + sizeof(end), size);
+	CHECK_EQ(head.items, end.blocks);
+	read_compact(path, NULL, &whole);
+	CHECK(whole.ct.has_index);
+}
+
+/* Gaps of one block, with events between them. */
+static void gaps_come_back_in_their_order(void)
+{
+	static const struct trace_gap gaps[] = {
+		{ .from_ts = 2000, .to_ts = 2100, .transitions = 7, .others = 1 },
+		{ .from_ts = 2200, .to_ts = 2300, .transitions = 100 },
+		{ .from_ts = 2250, .to_ts = 2400, .others = 12345 },
+	};
+	struct trace_writer *w = open_compact(path);
+	struct trace_counts counts;
+	struct trace_reader *r;
+	struct err err = { 0 };
+	struct trace_item item;
+	unsigned i, nr = 0, nr_events = 0;
+	struct trace_event ev;
+
+	for (i = 0; i < 3; i++) {
+		trace_event_init(&ev);
+		ev.ts = 2050 + 100 * i;
+		ev.probe_id = 1 + i;
+		ev.tid = 7;
+		ev.seq = 2;
+		trace_put_event(w, 0, &ev);
+		trace_put_gap(w, TRACE_LANE_STATIONS, gaps[i].from_ts, gaps[i].to_ts,
+			      gaps[i].transitions, gaps[i].others);
+	}
+	close_compact(w, &counts);
+	r = trace_reader_open(path, &err);
+	CHECK(r != NULL);
+	while (trace_next(r, &item, &err) > 0) {
+		nr_events += item.type == TRACE_ITEM_EVENT;
+		if (item.type != TRACE_ITEM_GAP)
+			continue;
+		CHECK(nr < 3);
+		CHECK_EQ(item.gap.from_ts, gaps[nr].from_ts);
+		CHECK_EQ(item.gap.to_ts, gaps[nr].to_ts);
+		CHECK_EQ(item.gap.transitions, gaps[nr].transitions);
+		CHECK_EQ(item.gap.others, gaps[nr].others);
+		nr++;
+	}
+	CHECK_EQ(nr, 3);
+	CHECK_EQ(nr_events, 3);
+	CHECK(!trace_reader_stats(r)->ct.damaged);
+	trace_reader_close(r);
+}
+
+/* Two threads run 40 coroutines in turn: each is created, runs, waits, is woken and ends. */
+static unsigned make_story(void)
+{
+	static const uint8_t kinds[] = { TRACE_BIRTH,  TRACE_RESUME,  TRACE_SUSPEND,
+					 TRACE_WAKE,   TRACE_RESUME,  TRACE_SUSPEND,
+					 TRACE_RESUME, TRACE_SUSPEND, TRACE_DESTROY };
+	unsigned id, k, nr = 0;
+
+	for (k = 0; k < sizeof(kinds); k++) {
+		uint64_t seq = 2;
+
+		for (id = 1; id <= 40; id++) {
+			struct trace_event *ev = &events[nr++];
+
+			trace_event_init(ev);
+			ev->kind = kinds[k];
+			ev->is_active = ev->kind == TRACE_RESUME;
+			ev->probe_id = id;
+			ev->tid = 100 + id % 2;
+			ev->ts = 1000 + 100 * k + id;
+			ev->site = ev->kind == TRACE_SUSPEND ? 1 + id % 3 : 0;
+			seq = 2 + k / 2;
+			ev->seq = trace_is_transition(ev) ? seq : 0;
+		}
+	}
+	return nr;
+}
+
+/*
+ * stored.ct is a file that every later version has to read.  GOLDEN_WRITE=1 writes it again: only
+ * for a new version of the format.
+ */
+static void a_file_of_an_earlier_version_is_read(void)
+{
+	static const char name[] = FIXTURES "/stored.ct";
+	unsigned nr = make_story(), i = 0;
+	struct err err = { 0 };
+	struct trace_reader *r;
+	struct trace_item item;
+
+	write_events(nr, 100);
+	if (getenv("GOLDEN_WRITE")) {
+		FILE *f = fopen(name, "w");
+
+		CHECK(f && fwrite(content, 1, size, f) == size && fclose(f) == 0);
+	}
+	r = trace_reader_open(name, &err);
+	CHECK(r != NULL);
+	while (trace_next(r, &item, &err) > 0) {
+		if (item.type != TRACE_ITEM_EVENT)
+			continue;
+		CHECK(i < nr);
+		CHECK_EQ(item.event.kind, events[i].kind);
+		CHECK_EQ(item.event.probe_id, events[i].probe_id);
+		CHECK_EQ(item.event.tid, events[i].tid);
+		CHECK_EQ(item.event.ts, events[i].ts);
+		CHECK_EQ(item.event.seq, events[i].seq);
+		CHECK_EQ(item.event.site, events[i].site);
+		i++;
+	}
+	CHECK_EQ(i, nr);
+	CHECK_EQ(trace_verdict(trace_reader_stats(r)), TRACE_COMPLETE);
+	trace_reader_close(r);
+}
+
 static void a_filter_works_on_a_file_without_an_index(void)
 {
 	struct trace_filter f = { .has_from = true, .has_to = true, .has_coroutine = true };
@@ -703,10 +834,13 @@ int main(void)
 	RUN(a_filter_returns_what_a_full_scan_finds);
 	RUN(a_filter_reads_only_the_blocks_that_it_needs);
 	RUN(a_filter_works_on_a_file_without_an_index);
+	RUN(a_whole_file_ends_with_its_index);
 	RUN(facts_of_other_times_are_not_read);
 	RUN(switches_of_any_kind_come_back_in_their_order);
 	RUN(damaged_switches_are_left_out);
 	RUN(forged_switches_end_their_block);
+	RUN(gaps_come_back_in_their_order);
+	RUN(a_file_of_an_earlier_version_is_read);
 	RUN(a_save_announces_the_size_that_the_file_will_have);
 	RUN(a_trace_that_grows_is_followed);
 	RUN(the_totals_find_room_when_the_file_may_not_grow);

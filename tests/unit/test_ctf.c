@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -70,8 +71,16 @@ static struct trace_counts close_out(struct out *o, int error)
 	close(o->dir);
 	CHECK_EQ(err.code, error);
 	CHECK_EQ(facts.code, 0);
-	if (error)
+	if (error) {
+		char numbers[128];
+
+		snprintf(numbers, sizeof(numbers),
+			 "; %" PRIu64 " events are in it, %" PRIu64 " are not",
+			 counts.written + counts.others_written,
+			 counts.unwritten + counts.others_unwritten);
 		CHECK(strstr(err.text, trace) != NULL);
+		CHECK(strstr(err.text, numbers) != NULL);
+	}
 	return counts;
 }
 
@@ -510,6 +519,28 @@ static void a_limit_on_file_sizes_keeps_whole_packets_and_exact_counts(void)
 	}
 }
 
+/* The file of the lane cannot be created: its events are counted as not written. */
+static void a_stream_that_cannot_be_created_is_an_error(void)
+{
+	struct out o = open_out();
+	struct trace_counts counts;
+	struct found f;
+	uint64_t i;
+
+	CHECK_EQ(mkdirat(o.dir, CTF_LANE_PREFIX "1", 0700), 0);
+	trace_put_run(o.w, &(struct sidecar_run){ .tool = "test" });
+	tell_lanes(&o, 2);
+	for (i = 0; i < 10; i++)
+		put_plain(&o, i < 3, i, 2000 + i);
+	counts = close_out(&o, -EISDIR);
+	CHECK_EQ(counts.written, 7);
+	CHECK_EQ(counts.unwritten, 3);
+	CHECK_EQ(rmdir(path_of(CTF_LANE_PREFIX "1")), 0);
+	f = read_trace();
+	CHECK_EQ(f.events, 7);
+	CHECK_EQ(f.by_lane[0], 7);
+}
+
 static bool write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
@@ -803,6 +834,7 @@ int main(void)
 	RUN(more_lanes_than_descriptors_do_not_matter);
 	RUN(long_names_and_long_commands_fit);
 	RUN(a_limit_on_file_sizes_keeps_whole_packets_and_exact_counts);
+	RUN(a_stream_that_cannot_be_created_is_an_error);
 	RUN(a_full_disk_keeps_whole_packets_and_exact_counts);
 	RUN(of_a_cut_file_everything_before_the_cut_is_given);
 	RUN(a_damaged_byte_costs_a_packet_at_most);

@@ -5,6 +5,7 @@
  * The items come from the tables of the schema: a kind of item, of event, or a field that is added
  * later is covered by its row.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/json_writer.h"
+#include "base/sqlite_code.h"
 #include "check.h"
 #include "export/export.h"
 #include "trace/schema.h"
@@ -338,11 +340,31 @@ static void a_detached_program_stays_detached_in_all_formats(void)
 	check_formats(true);
 }
 
+/* ---- a database that is full ---------------------------------------------------------- */
+
+static void a_full_database_is_a_full_disk(void)
+{
+	sqlite3 *db;
+
+	CHECK_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
+	CHECK_EQ(sqlite3_exec(db, "pragma max_page_count = 3; create table t (x)", NULL, NULL, NULL),
+		 SQLITE_OK);
+	CHECK_EQ(sqlite3_exec(db, "insert into t values (zeroblob(100000))", NULL, NULL, NULL),
+		 SQLITE_FULL);
+	CHECK_EQ(sqlite_code(db), -ENOSPC);
+	errno = EACCES;
+	CHECK_EQ(sqlite3_exec(db, "no SQL", NULL, NULL, NULL), SQLITE_ERROR);
+	errno = EACCES;
+	CHECK_EQ(sqlite_code(db), -EIO); /* the number is of something else */
+	CHECK_EQ(sqlite3_close(db), SQLITE_OK);
+}
+
 int main(void)
 {
 	CHECK(mkdtemp(dir) != NULL);
 	RUN(every_kind_of_item_goes_through_all_formats);
 	RUN(a_detached_program_stays_detached_in_all_formats);
+	RUN(a_full_database_is_a_full_disk);
 	rmdir(dir);
 	return 0;
 }

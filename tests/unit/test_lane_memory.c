@@ -94,8 +94,10 @@ static void lanes_have_their_sizes(void)
 	const struct ctp_ext_lanes *ext;
 	struct err err = { 0 };
 	uint64_t before, end;
+	unsigned mapped = count_mapped("/"), fds = count_open();
 
 	region_new();
+	CHECK(count_mapped("/") > mapped);
 	config.lives = 5000;
 	before = file_size();
 	CHECK_EQ(lanes_offer(&l, &r, &config, &err), 0);
@@ -142,6 +144,8 @@ static void lanes_have_their_sizes(void)
 	lanes_keep_ahead(&l); /* nothing to do */
 	lanes_close(&l);
 	region_close(&r);
+	CHECK_EQ(count_mapped("/"), mapped);
+	CHECK_EQ(count_open(), fds);
 }
 
 static void memory_is_committed_ahead_of_its_use(void)
