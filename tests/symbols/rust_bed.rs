@@ -274,3 +274,28 @@ pub extern "C" fn bed_boxed() -> Task {
 /// Line of the await in third().
 #[no_mangle]
 pub static BED_THIRD: u32 = line!() - 45;
+
+async fn dynamic(number: u32) -> u32 {
+    let later: Pin<Box<dyn Future<Output = u32>>> = Box::pin(inner(number));
+    later.await
+}
+
+#[no_mangle]
+pub extern "C" fn bed_dynamic() -> Task {
+    boxed(dynamic(5))
+}
+
+/// Line of the await in dynamic().
+#[no_mangle]
+pub static BED_DYNAMIC: u32 = line!() - 10;
+
+/// Members of several variants.
+pub enum Choice {
+    First { alpha: u32 },
+    Second { before: u64, beta: u16 },
+    Third { gamma: u64, after: u8 },
+}
+
+#[no_mangle]
+pub static BED_CHOICES: [Choice; 3] =
+    [Choice::First { alpha: 5 }, Choice::Second { before: 6, beta: 7 }, Choice::Third { gamma: 8, after: 9 }];

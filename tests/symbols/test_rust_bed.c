@@ -4,11 +4,13 @@
  * where they are suspended, and what is said of memory that cannot be read or makes no sense.
  */
 #include <dlfcn.h>
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <link.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "symbols/member_path.h"
 #include "symbols/module.h"
 #include "symbols/rust_block_on.h"
 #include "symbols/rust_futures.h"
@@ -21,9 +23,11 @@ struct bed_task {
 	size_t size, state, vtable, poll, owner;
 };
 
-static struct bed_task (*bed_task)(uint32_t number), (*bed_boxed)(void);
+static struct bed_task (*bed_task)(uint32_t number), (*bed_boxed)(void), (*bed_dynamic)(void);
 static const uint32_t *lines; /* two of inner(), outer(), other() */
-static const uint32_t *third_line;
+static struct module_file file;
+static const char *choices; /* three objects */
+static const uint32_t *third_line, *dynamic_line;
 static struct rust_futures *futures;
 static uint64_t unreadable; /* an address that cannot be read; 0: none */
 
@@ -85,7 +89,7 @@ static void the_layout_of_a_task_is_read(void)
 {
 	uint32_t i;
 
-	CHECK_EQ(rust_futures_count(futures), 3);
+	CHECK_EQ(rust_futures_count(futures), 4);
 	CHECK(!rust_futures_problem(futures));
 	for (i = 0; i < 2; i++) {
 		struct bed_task task = bed_task(i);
@@ -227,10 +231,81 @@ static void a_task_of_another_crate_is_read(void)
 	CHECK_STR(stack_of(&task), expected);
 }
 
+/* Box<dyn Future>: the table of functions says which future it is. */
+static void a_trait_object_is_followed(void)
+{
+	struct bed_task task = bed_dynamic();
+	char expected[200];
+
+	CHECK_STR(stack_of(&task), "dynamic (not polled)");
+	CHECK_EQ(task.step(task.cell), 0);
+	snprintf(expected, sizeof(expected), "dynamic:%u inner:%u -> tokio::Pause", *dynamic_line,
+		 lines[0]);
+	CHECK_STR(stack_of(&task), expected);
+	CHECK_EQ(task.step(task.cell), 0);
+	snprintf(expected, sizeof(expected), "dynamic:%u inner:%u -> tokio::Pause", *dynamic_line,
+		 lines[1]);
+	CHECK_STR(stack_of(&task), expected);
+}
+
+/* ---- enums ------------------------------------------------------------------------------------
+ */
+
+/* A type of the crate. */
+static bool find_type(Dwarf_Die *in, const char *name, Dwarf_Die *out)
+{
+	Dwarf_Die die;
+
+	if (dwarf_child(in, &die) != 0)
+		return false;
+	do {
+		const char *found = dwarf_diename(&die);
+
+		if (dwarf_tag(&die) == DW_TAG_structure_type && found && !strcmp(found, name)) {
+			*out = die;
+			return true;
+		}
+		if (dwarf_tag(&die) == DW_TAG_namespace && find_type(&die, name, out))
+			return true;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
+static uint64_t value_in(Dwarf_Die *type, const void *object, const char *name)
+{
+	struct member_path path;
+	uint64_t value = 4711;
+
+	CHECK(member_path_resolve(&path, type, name, true, NULL));
+	CHECK_EQ(path.end, MEMBER_INTEGER);
+	CHECK(member_path_read(&path, (uintptr_t)object, read_own, &futures, &value));
+	return value;
+}
+
+static void members_of_all_variants_are_found(void)
+{
+	Dwarf_Die *unit = NULL, type;
+	struct member_path path;
+	bool is_found = false;
+	Dwarf_Addr bias;
+	Dwarf_Word size;
+
+	while (!is_found && (unit = dwfl_module_nextcu(file.dwfl_module, unit, &bias)) != NULL)
+		is_found = find_type(unit, "Choice", &type);
+	CHECK(is_found);
+	CHECK_EQ(dwarf_aggregate_size(&type, &size), 0);
+	CHECK_EQ(value_in(&type, choices, "First.alpha"), 5);
+	CHECK_EQ(value_in(&type, choices + size, "Second.before"), 6);
+	CHECK_EQ(value_in(&type, choices + size, "Second.beta"), 7);
+	CHECK_EQ(value_in(&type, choices + 2 * size, "Third.gamma"), 8);
+	CHECK_EQ(value_in(&type, choices + 2 * size, "Third.after"), 9);
+	CHECK(!member_path_resolve(&path, &type, "Fourth", true, NULL));
+	CHECK(!member_path_resolve(&path, &type, "Third.beta", true, NULL));
+}
+
 /* ---- block_on() ----------------------------------------------------------------------------- */
 
 static void (*bed_block_on)(bool is_block_on, void (*callback)(void));
-static struct module_file file;
 
 #ifdef __x86_64__
 static bool is_block_on;
@@ -375,6 +450,10 @@ int main(int argc, char **argv)
 	*(void **)&bed_task = dlsym(library, "bed_task");
 	*(void **)&bed_block_on = dlsym(library, "bed_block_on");
 	*(void **)&bed_boxed = dlsym(library, "bed_boxed");
+	*(void **)&bed_dynamic = dlsym(library, "bed_dynamic");
+	dynamic_line = dlsym(library, "BED_DYNAMIC");
+	choices = dlsym(library, "BED_CHOICES");
+	CHECK(bed_dynamic && dynamic_line && choices);
 	lines = dlsym(library, "BED_LINES");
 	third_line = dlsym(library, "BED_THIRD");
 	CHECK(bed_task && bed_block_on && bed_boxed && lines && third_line &&
@@ -390,6 +469,8 @@ int main(int argc, char **argv)
 	RUN(a_corrupt_task_does_no_harm);
 	RUN(each_level_is_visited);
 	RUN(a_task_of_another_crate_is_read);
+	RUN(a_trait_object_is_followed);
+	RUN(members_of_all_variants_are_found);
 	snprintf(plain_path, sizeof(plain_path), "%s", argv[1]);
 	RUN(tasks_without_types_have_their_function);
 #ifdef __x86_64__

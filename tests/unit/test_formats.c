@@ -347,7 +347,8 @@ static void a_full_database_is_a_full_disk(void)
 	sqlite3 *db;
 
 	CHECK_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
-	CHECK_EQ(sqlite3_exec(db, "pragma max_page_count = 3; create table t (x)", NULL, NULL, NULL),
+	CHECK_EQ(sqlite3_exec(db, "pragma max_page_count = 3; create table t (x)", NULL, NULL,
+			      NULL),
 		 SQLITE_OK);
 	CHECK_EQ(sqlite3_exec(db, "insert into t values (zeroblob(100000))", NULL, NULL, NULL),
 		 SQLITE_FULL);

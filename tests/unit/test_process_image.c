@@ -560,8 +560,8 @@ static void other_machines_are_refused_with_their_names(void)
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		h.e_machine = others[i].machine;
 		CHECK_EQ(image_check_machine(&h, sizeof(h), "process 1", &err), -ENOTSUP);
-		snprintf(wanted, sizeof(wanted),
-			 "cannot inspect process 1: it is a program for %s", others[i].name);
+		snprintf(wanted, sizeof(wanted), "cannot inspect process 1: it is a program for %s",
+			 others[i].name);
 		CHECK_STR(err.text, wanted);
 		CHECK(strstr(err.hint, "64-bit programs for "));
 	}

@@ -349,8 +349,9 @@ static void every_block_is_read_again(void)
 	begin(1, "x");
 	w.nr = 4;
 	for (i = 0; i < 4; i++)
-		w.found[i] =
-			(struct sdk_process){ .pid = 10 + i, .is_seen = true, .block = 0x1000 };
+		w.found[i] = (struct sdk_process){ .pid = 10 + i,
+						   .is_seen = true,
+						   .block = 0x1000 };
 	w.found[1].block = 0;
 	world.why = CTP_WHY_SECURE;
 	sdk_watch_look(&w, &e, START + NS_PER_SEC);
