@@ -95,13 +95,13 @@ static int compare_durations(struct diff *d, struct diff_pair *pair, enum diff_m
 	const struct diff_site *base = pair->base, *head = pair->head;
 	struct site_durations b = durations_of(&d->base, base, metric);
 	struct site_durations h = durations_of(&d->head, head, metric);
-	struct diff_verdict v = diff_durations(b.runs, b.nr, h.runs, h.nr, &d->limits);
+	struct diff_verdict v;
 	struct diff_change *c;
-	int rc;
+	int rc = diff_durations(b.runs, b.nr, h.runs, h.nr, &d->limits, &v);
 
 	pair->verdicts[metric] = v;
-	if (!v.direction)
-		return 0;
+	if (rc || !v.direction)
+		return rc;
 	c = change_new(d);
 	if (!c)
 		return -ENOMEM;

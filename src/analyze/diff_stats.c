@@ -215,15 +215,18 @@ static struct diff_verdict diff_single(const struct histogram *base, const struc
 				      .ratio = ratio_of(b, h) };
 }
 
-struct diff_verdict diff_durations(const struct histogram *const *base, size_t nr_base,
-				   const struct histogram *const *head, size_t nr_head,
-				   const struct diff_limits *limits)
+int diff_durations(const struct histogram *const *base, size_t nr_base,
+		   const struct histogram *const *head, size_t nr_head,
+		   const struct diff_limits *limits, struct diff_verdict *out)
 {
 	struct histogram b = { 0 }, h = { 0 };
 	struct diff_verdict v = { 0 };
 	struct diff_rank rank;
+	int rc = pool_runs(&b, base, nr_base);
 
-	if (!pool_runs(&b, base, nr_base) && !pool_runs(&h, head, nr_head) && b.nr && h.nr) {
+	if (!rc)
+		rc = pool_runs(&h, head, nr_head);
+	if (!rc && b.nr && h.nr) {
 		rank = diff_rank_test(&b, &h);
 		v = nr_base > 1 && nr_head > 1
 			    ? diff_repeated(base, nr_base, head, nr_head, &rank, limits)
@@ -234,7 +237,8 @@ struct diff_verdict diff_durations(const struct histogram *const *base, size_t n
 	}
 	histogram_release(&b);
 	histogram_release(&h);
-	return v;
+	*out = v;
+	return rc;
 }
 
 /* ---- counts ------------------------------------------------------------------ */

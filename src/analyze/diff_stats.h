@@ -41,10 +41,10 @@ struct diff_rank diff_rank_test(const struct histogram *base, const struct histo
  */
 int diff_beyond_spread(const uint64_t *base, size_t nr_base, const uint64_t *head, size_t nr_head);
 
-/* Compare durations; one histogram per run. */
-struct diff_verdict diff_durations(const struct histogram *const *base, size_t nr_base,
-				   const struct histogram *const *head, size_t nr_head,
-				   const struct diff_limits *limits);
+/* Compare durations; one histogram per run.  0 or -ENOMEM. */
+int diff_durations(const struct histogram *const *base, size_t nr_base,
+		   const struct histogram *const *head, size_t nr_head,
+		   const struct diff_limits *limits, struct diff_verdict *out);
 
 /* Compare counts; one per run. */
 struct diff_verdict diff_counts(const uint64_t *base, size_t nr_base, const uint64_t *head,

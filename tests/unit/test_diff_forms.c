@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_diff_forms.c - a comparison as text, as Markdown and as JSON for a page. */
+#include <errno.h>
 #include <jansson.h>
 
 #include "analyze/diff.h"
 #include "base/json_writer.h"
 #include "busy_trace.h"
 #include "check.h"
+#include "failing_memory.h"
 #include "golden.h"
 
 #define MS UINT64_C(1000000)
@@ -431,6 +433,61 @@ static void equal_runs_do_not_differ(void)
 	diff_release(&d);
 }
 
+/* ---- without memory ----------------------------------------------------------------------- */
+
+/* Compares one run with another one; allocation @number of that fails. */
+static bool compare_without(unsigned number, struct diff *d, int *rc)
+{
+	*d = (struct diff){ 0 };
+	diff_profile_init(&d->base, 1);
+	diff_profile_init(&d->head, 1);
+	add_run(&d->base, 5, 1, 2, false, true);
+	add_run(&d->head, 20, 0.1, 12, true, false);
+	diff_profile_sort(&d->base);
+	diff_profile_sort(&d->head);
+	memory_begin(number);
+	*rc = diff_compare(d);
+	return memory_end();
+}
+
+static bool put_without(unsigned number, const struct diff *d, int *rc)
+{
+	struct json_writer j;
+	bool has_failed;
+	int end;
+
+	jw_init_buffer(&j);
+	memory_begin(number);
+	jw_object_begin(&j);
+	*rc = diff_put_pairs(&j, d, 100);
+	jw_object_end(&j);
+	has_failed = memory_end();
+	end = jw_release(&j);
+	*rc = *rc ? *rc : end;
+	return has_failed;
+}
+
+/* A part of the result must not pass as all of it. */
+static void without_memory_there_is_no_comparison(void)
+{
+	unsigned compares = 0, puts = 0;
+	struct diff d;
+	int rc;
+
+	while (compare_without(compares, &d, &rc)) {
+		CHECK_EQ(rc, -ENOMEM);
+		diff_release(&d);
+		compares++;
+	}
+	CHECK_EQ(rc, 0);
+	CHECK(compares > 5 && d.nr > 3);
+	for (; put_without(puts, &d, &rc); puts++)
+		CHECK_EQ(rc, -ENOMEM);
+	CHECK_EQ(rc, 0);
+	CHECK(puts > 5);
+	diff_release(&d);
+}
+
 int main(void)
 {
 	RUN(runs_of_two_builds_are_compared);
@@ -440,6 +497,7 @@ int main(void)
 	RUN(long_lists_are_cut);
 	RUN(sites_that_differ_come_first);
 	RUN(kinds_that_differ_come_first);
+	RUN(without_memory_there_is_no_comparison);
 	release_histograms(base_runs, 3 * NR_DIFF_METRICS);
 	release_histograms(head_runs, NR_DIFF_METRICS);
 	release_histograms(quiet_runs, 3 * NR_DIFF_METRICS);

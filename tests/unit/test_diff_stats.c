@@ -9,6 +9,16 @@
 #define RUNS   3
 #define VALUES 200
 
+static struct diff_verdict durations_differ(const struct histogram *const *base, size_t nr_base,
+					    const struct histogram *const *head, size_t nr_head,
+					    const struct diff_limits *limits)
+{
+	struct diff_verdict v;
+
+	CHECK_EQ(diff_durations(base, nr_base, head, nr_head, limits, &v), 0);
+	return v;
+}
+
 static uint64_t random_state = 1;
 
 /* From 0 to 1. */
@@ -101,12 +111,12 @@ static void noise_alone_is_no_difference(void)
 	for (i = 0; i < 1000; i++) {
 		fill_runs(b, base, 1000, 0.3);
 		fill_runs(h, head, 1000, 0.3);
-		repeated += diff_durations(base, RUNS, head, RUNS, &limits).direction != 0;
+		repeated += durations_differ(base, RUNS, head, RUNS, &limits).direction != 0;
 		release_runs(b);
 		release_runs(h);
 		fill_runs(b, base, 1000, 0.15);
 		fill_runs(h, head, 1000, 0.15);
-		single += diff_durations(base, 1, head, 1, &limits).direction != 0;
+		single += durations_differ(base, 1, head, 1, &limits).direction != 0;
 		release_runs(b);
 		release_runs(h);
 	}
@@ -126,10 +136,10 @@ static void a_change_beyond_the_noise_is_found(void)
 	for (i = 0; i < 100; i++) {
 		fill_runs(b, base, 1000, 0.1);
 		fill_runs(h, head, 2500, 0.1);
-		v = diff_durations(base, RUNS, head, RUNS, &limits);
+		v = durations_differ(base, RUNS, head, RUNS, &limits);
 		found += v.direction == 1 && v.ratio > 2 && v.ratio < 3;
-		found += diff_durations(head, RUNS, base, RUNS, &limits).direction == -1;
-		found += diff_durations(base, 1, head, 1, &limits).direction == 1;
+		found += durations_differ(head, RUNS, base, RUNS, &limits).direction == -1;
+		found += durations_differ(base, 1, head, 1, &limits).direction == 1;
 		release_runs(b);
 		release_runs(h);
 	}
@@ -144,12 +154,12 @@ static void a_change_below_the_limits_is_none(void)
 
 	fill_runs(b, base, 1000, 0.001);
 	fill_runs(h, head, 1150, 0.001); /* clear, and 15 % only */
-	CHECK_EQ(diff_durations(base, RUNS, head, RUNS, &limits).direction, 0);
+	CHECK_EQ(durations_differ(base, RUNS, head, RUNS, &limits).direction, 0);
 	release_runs(b);
 	release_runs(h);
 	fill_runs(b, base, 10, 0.001);
 	fill_runs(h, head, 40, 0.001); /* clear, and 30 us only */
-	CHECK_EQ(diff_durations(base, RUNS, head, RUNS, &limits).direction, 0);
+	CHECK_EQ(durations_differ(base, RUNS, head, RUNS, &limits).direction, 0);
 	release_runs(b);
 	release_runs(h);
 }
