@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "failing_memory.h"
 #include "lane_bed.h"
 
 #include "check.h"
@@ -523,6 +524,25 @@ static void too_many_waits_are_not_judged_as_a_whole(void)
 	}
 }
 
+/* A look that has no memory is left out, and the next one is made. */
+static void without_memory_there_is_no_look(void)
+{
+	unsigned number;
+
+	for (number = 0; number < 2; number++) {
+		begin(1);
+		wait_for(0, 7, TRACE_REASON_IO_READ, 5, START - 1000 * MS);
+		readable_pipe(5);
+		memory_begin(number);
+		look_at(100);
+		CHECK(memory_end());
+		CHECK_EQ(nr_opened, 0);
+		look_at(200);
+		CHECK_EQ(nr_opened, 1);
+		looks_close(&looks);
+	}
+}
+
 int main(void)
 {
 	RUN(a_ready_wait_is_told_after_the_second_look);
@@ -535,5 +555,6 @@ int main(void)
 	RUN(processes_that_have_ended_are_passed_over);
 	RUN(too_many_waits_are_not_judged_as_a_whole);
 	RUN(looks_take_a_hundredth_of_the_time);
+	RUN(without_memory_there_is_no_look);
 	return 0;
 }

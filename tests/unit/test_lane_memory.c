@@ -9,11 +9,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "collect/region_list.h"
 #include "count_open.h"
 
 /* ---- the kernel's side ---------------------------------------------------------------- */
@@ -364,6 +367,54 @@ static void lanes_of_a_copy_are_checked(void)
 	CHECK_EQ(image_open("the region has no lanes"), -ENOENT);
 }
 
+/* ---- the list of regions ------------------------------------------------------------------ */
+
+#define OTHER_USER 65534 /* has no other regions and files */
+
+static void find_own_region(void)
+{
+	struct rlimit limit = { 0 };
+	struct err err = { 0 };
+	struct found found;
+	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	CHECK_EQ(find_regions(&found, &err), 0);
+	CHECK_EQ(found.nr, 1);
+	CHECK_STR(found.at[0].path, r.shm);
+	CHECK(found.at[0].live);
+	found_release(&found);
+	/* One more for the folder, none for the region. */
+	CHECK(next >= 0 && close(next) == 0);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = (rlim_t)next + 1;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	CHECK_EQ(find_regions(&found, &err), -EMFILE);
+	CHECK(strstr(err.text, "cannot search for regions in '/"));
+	CHECK_EQ(found.nr, 0);
+}
+
+/* A region that cannot be opened for lack of descriptors is not one that does not exist. */
+static void a_search_without_descriptors_is_an_error(void)
+{
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		return; /* the test cannot be another user */
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK_EQ(setresgid(OTHER_USER, OTHER_USER, OTHER_USER), 0);
+		CHECK_EQ(setresuid(OTHER_USER, OTHER_USER, OTHER_USER), 0);
+		region_new();
+		find_own_region();
+		region_close(&r);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
 int main(void)
 {
 	RUN(lanes_have_their_sizes);
@@ -372,5 +423,6 @@ int main(void)
 	RUN(without_lanes_the_region_is_as_before);
 	RUN(the_buffer_fits_the_file_system);
 	RUN(lanes_of_a_copy_are_checked);
+	RUN(a_search_without_descriptors_is_an_error);
 	return 0;
 }
