@@ -435,14 +435,20 @@ static void equal_runs_do_not_differ(void)
 
 /* ---- without memory ----------------------------------------------------------------------- */
 
-/* Compares one run with another one; allocation @number of that fails. */
-static bool compare_without(unsigned number, struct diff *d, int *rc)
+/*
+ * Compares one run with another one, which differs in all, or has only one more finding; allocation
+ * @number of that fails.
+ */
+static bool compare_without(unsigned number, bool differs, struct diff *d, int *rc)
 {
 	*d = (struct diff){ 0 };
 	diff_profile_init(&d->base, 1);
 	diff_profile_init(&d->head, 1);
 	add_run(&d->base, 5, 1, 2, false, true);
-	add_run(&d->head, 20, 0.1, 12, true, false);
+	if (differs)
+		add_run(&d->head, 20, 0.1, 12, true, false);
+	else
+		add_run(&d->head, 5, 1, 2, false, false);
 	diff_profile_sort(&d->base);
 	diff_profile_sort(&d->head);
 	memory_begin(number);
@@ -474,10 +480,16 @@ static void without_memory_there_is_no_comparison(void)
 	struct diff d;
 	int rc;
 
-	while (compare_without(compares, &d, &rc)) {
+	for (; compare_without(compares, false, &d, &rc); compares++) {
 		CHECK_EQ(rc, -ENOMEM);
 		diff_release(&d);
-		compares++;
+	}
+	CHECK_EQ(rc, 0);
+	CHECK(compares > 5 && d.nr > 0);
+	diff_release(&d);
+	for (compares = 0; compare_without(compares, true, &d, &rc); compares++) {
+		CHECK_EQ(rc, -ENOMEM);
+		diff_release(&d);
 	}
 	CHECK_EQ(rc, 0);
 	CHECK(compares > 5 && d.nr > 3);
