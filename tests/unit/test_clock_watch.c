@@ -121,6 +121,34 @@ static void without_a_counter_only_clocks_are_compared(void)
 	CHECK_EQ(watch.suspended_ns, 4 * NS_PER_SEC);
 }
 
+/* The clocks of this machine, read twice; the first reading is dated back by ten seconds. */
+static void look_twice(bool has_counter)
+{
+	uint64_t now = clock_now_ns();
+
+	watch = (struct clock_watch){ .has_last = false };
+	clock_watch_look(&watch, now, has_counter, false);
+	CHECK(watch.has_last);
+	watch.last.monotonic_ns -= 10 * NS_PER_SEC;
+	watch.last.boot_ns -= 10 * NS_PER_SEC;
+	watch.last.wall_ns -= 10 * NS_PER_SEC;
+	at = watch.last;
+	clock_watch_look(&watch, at.monotonic_ns + 1, has_counter, false); /* too soon */
+	CHECK(!memcmp(&watch.last, &at, sizeof(at)));
+	clock_watch_look(&watch, clock_now_ns(), has_counter, false);
+	CHECK(watch.last.monotonic_ns > at.monotonic_ns);
+	CHECK_EQ(watch.suspended_ns, 0);
+}
+
+static void a_machine_without_a_counter_has_no_odd_one(void)
+{
+	look_twice(false);
+	CHECK_EQ(watch.last.ticks, 0);
+	CHECK_EQ(watch.counter_changes, 0);
+	look_twice(true);
+	CHECK(watch.last.ticks > at.ticks);
+}
+
 int main(void)
 {
 	RUN(clocks_that_agree_are_not_reported);
@@ -129,5 +157,6 @@ int main(void)
 	RUN(a_counter_with_another_rate_is_counted);
 	RUN(a_counter_that_goes_back_or_stops_is_counted);
 	RUN(without_a_counter_only_clocks_are_compared);
+	RUN(a_machine_without_a_counter_has_no_odd_one);
 	return 0;
 }
