@@ -547,6 +547,28 @@ static void chunks_and_lanes_are_given_back_only_when_they_are_saved(void)
 	drain_close(&drain);
 }
 
+/* A save of what was read counts, also if the last records of the lane are no events. */
+static void a_lane_that_ends_with_a_gap_is_given_back(void)
+{
+	open_with(&in_order);
+	drain.saves = true;
+	lane_open(0, 0);
+	put_event(0, 1, 1);
+	CHECK_EQ(look().events, 1);
+	drain_all_saved(&drain);
+	put(0, 5, 0, CTP_REC_GAP)->value = 3;
+	bed_lanes[0].dropped = 3;
+	publish(0);
+	bed_lanes[0].state = CTP_LANE_CLOSED;
+	CHECK_EQ(look().events, 0);
+	CHECK_EQ(bed_lanes[0].state, CTP_LANE_CLOSED);
+	drain_all_saved(&drain);
+	look();
+	CHECK_EQ(bed_lanes[0].state, CTP_LANE_FREE);
+	CHECK_EQ(free_chunks(), 1);
+	drain_close(&drain);
+}
+
 /* Each thread needs one chunk to write into; chunks that are kept back may be needed by others. */
 static void nothing_is_kept_back_when_lanes_are_many(void)
 {
@@ -1214,6 +1236,7 @@ int main(void)
 	RUN(losses_that_no_gap_told_are_told_at_the_end);
 	RUN(chunks_are_followed_and_given_back_but_for_the_last_two);
 	RUN(chunks_and_lanes_are_given_back_only_when_they_are_saved);
+	RUN(a_lane_that_ends_with_a_gap_is_given_back);
 	RUN(nothing_is_kept_back_when_lanes_are_many);
 	RUN(a_chunk_that_was_linked_and_never_used_goes_back);
 	RUN(a_full_chunk_without_a_next_is_no_fault);

@@ -416,9 +416,12 @@ static void a_trace_is_read_without_a_standard_input(void)
 
 	CHECK(before >= 0);
 	close(0);
-	read_run(jsonl, TRACE_FORMAT_JSONL);
 	read_run(ct, TRACE_FORMAT_CT);
+	CHECK(fcntl(0, F_GETFD) < 0);
+	read_run(jsonl, TRACE_FORMAT_JSONL);
+	CHECK(fcntl(0, F_GETFD) < 0);
 	read_run(ctf, TRACE_FORMAT_CTF);
+	CHECK(fcntl(0, F_GETFD) < 0);
 	CHECK_EQ(dup2(before, 0), 0);
 	close(before);
 }
