@@ -328,6 +328,8 @@ static void busy_take(void *to, const struct trace_item *item)
 }
 
 /* Waits at site 2 take @wait_ms, at site 3 always 2 ms; @left coroutines of site 7 stay. */
+static uint64_t awaited = 50; /* by coroutine 50: itself is a deadlock */
+
 static void add_run(struct diff_profile *p, double wait_ms, double ready_ms, unsigned left,
 		    bool has_new_site, bool has_deadlock)
 {
@@ -357,7 +359,7 @@ static void add_run(struct diff_profile *p, double wait_ms, double ready_ms, uns
 	}
 	if (has_deadlock) {
 		busy_born(ms, 50, 8, 7, "self");
-		busy_waits(ms + 1, 50, 8, 10, TRACE_REASON_JOIN, 50);
+		busy_waits(ms + 1, 50, 8, 10, TRACE_REASON_JOIN, awaited);
 	}
 	busy_ends(ms + 2, 1, 7);
 	busy_put_start(busy_take, a);
@@ -436,7 +438,7 @@ static void equal_runs_do_not_differ(void)
 /* ---- without memory ----------------------------------------------------------------------- */
 
 /*
- * Compares one run with another one, which differs in all, or has only one more finding; allocation
+ * Compares one run with another one, which differs in all, or has only another finding; allocation
  * @number of that fails.
  */
 static bool compare_without(unsigned number, bool differs, struct diff *d, int *rc)
@@ -445,10 +447,12 @@ static bool compare_without(unsigned number, bool differs, struct diff *d, int *
 	diff_profile_init(&d->base, 1);
 	diff_profile_init(&d->head, 1);
 	add_run(&d->base, 5, 1, 2, false, true);
+	awaited = 1; /* which waits for others */
 	if (differs)
 		add_run(&d->head, 20, 0.1, 12, true, false);
 	else
-		add_run(&d->head, 5, 1, 2, false, false);
+		add_run(&d->head, 5, 1, 2, false, true);
+	awaited = 50;
 	diff_profile_sort(&d->base);
 	diff_profile_sort(&d->head);
 	memory_begin(number);

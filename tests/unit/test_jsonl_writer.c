@@ -21,6 +21,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "count_memory.h"
+#include "count_open.h"
+#include "failing_memory.h"
 
 static char dir[] = "/tmp/test_jsonl_writer.XXXXXX";
 static char path[64];
@@ -613,6 +616,29 @@ static void says_when_the_output_ends_inside_a_line(void)
 	CHECK(w.cut);
 }
 
+/* The descriptor is closed in any case, and no memory is kept. */
+static void open_without_memory(void)
+{
+	unsigned before = count_open(), number;
+	struct jsonl_writer w;
+	struct err err = { 0 };
+
+	for (number = 0; number < 3; number++) {
+		int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		memory_begin(number);
+		CHECK_EQ(jsonl_writer_open(&w, fd, "the trace", &err), -ENOMEM);
+		CHECK(memory_end());
+		CHECK_STR(err.text, "no memory to write 'the trace'");
+		CHECK_EQ(count_open(), before);
+	}
+}
+
+static void a_writer_without_memory_keeps_nothing(void)
+{
+	check_keeps_no_memory(open_without_memory);
+}
+
 int main(void)
 {
 	signal(SIGXFSZ, SIG_IGN);
@@ -633,6 +659,7 @@ int main(void)
 	RUN(loses_nothing_to_signals_and_slow_readers);
 	RUN(leaves_a_closed_pipe_as_it_is);
 	RUN(says_when_the_output_ends_inside_a_line);
+	RUN(a_writer_without_memory_keeps_nothing);
 	unlink(path);
 	rmdir(dir);
 	return 0;
