@@ -369,7 +369,7 @@ static void lanes_of_a_copy_are_checked(void)
 
 /* ---- the list of regions ------------------------------------------------------------------ */
 
-#define OTHER_USER 65534 /* has no other regions and files */
+#define OTHER_USER 65534 /* usually without other regions and files */
 
 static void find_own_region(void)
 {
@@ -377,11 +377,12 @@ static void find_own_region(void)
 	struct err err = { 0 };
 	struct found found;
 	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	size_t i = 0;
 
 	CHECK_EQ(find_regions(&found, &err), 0);
-	CHECK_EQ(found.nr, 1);
-	CHECK_STR(found.at[0].path, r.shm);
-	CHECK(found.at[0].live);
+	while (i < found.nr && strcmp(found.at[i].path, r.shm) != 0)
+		i++;
+	CHECK(i < found.nr && found.at[i].live);
 	found_release(&found);
 	/* One more for the folder, none for the region. */
 	CHECK(next >= 0 && close(next) == 0);
