@@ -59,7 +59,7 @@ static int classes_miss_cells(struct recency *r, uint64_t line, bool was_lost)
 
 	if (!cell)
 		return -ENOMEM;
-	if (recency_is_full(r, r->is_large))
+	if (recency_is_full(r))
 		recency_renumber(r);
 	in_shadow = r->last == line || recency_use(r, cell, r->is_large);
 	r->last = line;
@@ -103,19 +103,18 @@ static int classes_add_apart(struct cache *c, uint64_t *uses, uint32_t nr, uint6
  */
 static uint32_t *classes_find_cell(struct recency *r, uint64_t line)
 {
-	if (recency_is_full(r, r->is_large))
+	if (recency_is_full(r))
 		recency_renumber(r);
 	return recency_cell(r, line);
 }
 
 /*
- * The same with cells; @is_large is a constant for the compiler.  The cells of a small cache are in
- * a cache of the host, or they are apart.
+ * The same with cells; @is_large and @fetches are constants for the compiler.  The cells of a small
+ * cache are in a cache of the host, or they are apart.
  */
-static inline __attribute__((always_inline)) int classes_add_cells(struct recency *shadow,
-								   uint64_t *uses, uint32_t nr,
-								   uint64_t (*sums)[2],
-								   const bool is_large)
+static inline __attribute__((always_inline)) int
+classes_add_cells(struct recency *shadow, uint64_t *uses, uint32_t nr, uint64_t (*sums)[2],
+		  const bool is_large, const bool fetches)
 {
 	struct recency r = *shadow; /* local: what is stored may alias it */
 	uint32_t i;
@@ -126,12 +125,12 @@ static inline __attribute__((always_inline)) int classes_add_cells(struct recenc
 		uint32_t *cell;
 		int class;
 
-		if (is_large && i + 2 * RECENCY_AHEAD < nr) {
+		if (fetches && i + 2 * RECENCY_AHEAD < nr) {
 			recency_fetch_page(&r, SLOT_LINE(uses[i + 2 * RECENCY_AHEAD]));
 			recency_fetch(&r, SLOT_LINE(uses[i + RECENCY_AHEAD]), false);
 		}
 		cell = recency_page_at_hand(&r, line);
-		if (__builtin_expect(!cell || recency_is_full(&r, is_large), 0)) {
+		if (__builtin_expect(!cell || recency_is_full(&r), 0)) {
 			*shadow = r;
 			cell = classes_find_cell(shadow, line);
 			r = *shadow;
@@ -163,10 +162,12 @@ int classes_of_uses(struct cache *c, uint64_t *uses, uint32_t nr, uint64_t weigh
 	recency_adapt(&c->shadow);
 	if (c->shadow.is_apart)
 		ret = classes_add_apart(c, uses, nr, sums);
+	else if (c->shadow.is_large && c->shadow.nr_pages > RECENCY_NEAR)
+		ret = classes_add_cells(&c->shadow, uses, nr, sums, true, true);
 	else if (c->shadow.is_large)
-		ret = classes_add_cells(&c->shadow, uses, nr, sums, true);
+		ret = classes_add_cells(&c->shadow, uses, nr, sums, true, false);
 	else
-		ret = classes_add_cells(&c->shadow, uses, nr, sums, false);
+		ret = classes_add_cells(&c->shadow, uses, nr, sums, false, false);
 	if (ret < 0)
 		return ret;
 	for (i = 0; i < SIM_CLASSES; i++) {

@@ -29,7 +29,7 @@ static inline int classes_use(struct cache *c, uint64_t line)
 	if (!cell)
 		return -ENOMEM;
 	r->last = line;
-	if (recency_is_full(r, r->is_large))
+	if (recency_is_full(r))
 		recency_renumber(r);
 	recency_use(r, cell, r->is_large);
 	return 0;

@@ -8,12 +8,13 @@
 
 #include "memory/sim/large_table.h"
 
-#define ROOM_MAX      RECENCY_MARK
-#define ROOM_MIN      4096u
-#define ROOM_PER_CELL 4u /* times */
-#define PAGES_MAX     (UINT32_MAX / RECENCY_PAGE)
-#define RECENT_MIN    512u
-#define RECENT_MAX    (1u << 24)
+#define ROOM_MAX        RECENCY_MARK
+#define ROOM_MIN        4096u
+#define ROOM_PER_CELL   4u /* times */
+#define PAGES_MAX       (UINT32_MAX / RECENCY_PAGE)
+#define RECENT_MIN      512u
+#define RECENT_MAX      (1u << 24)
+#define RECENT_PER_PAGE 8u
 
 /* A large cache: a table for @times at least, all clear. */
 static bool recency_room(struct recency *r, uint64_t times)
@@ -40,7 +41,7 @@ static bool recency_room(struct recency *r, uint64_t times)
 
 static bool recency_new_queue(struct recency *r)
 {
-	r->room = r->size * 4 + ROOM_MIN;
+	r->room = r->size * 8 + 3 * ROOM_MIN;
 	r->queue = malloc(r->room * sizeof(*r->queue));
 	return r->queue;
 }
@@ -59,6 +60,7 @@ int recency_init(struct recency *r, uint64_t size)
 	r->recent = large_table_zeroed(r->nr_recent * sizeof(*r->recent));
 	r->is_large = size > LINE_QUEUE_MAX;
 	has_room = r->is_large ? recency_room(r, size * 4) : recency_new_queue(r);
+	r->end = r->is_large ? r->room - RECENCY_SPARE : r->room;
 	return has_room && r->recent ? 0 : -ENOMEM;
 }
 
@@ -125,6 +127,29 @@ static void recency_close_up(struct recency *r)
 	r->now = to;
 }
 
+/* A large cache: when times end. */
+static void recency_set_end(struct recency *r)
+{
+	uint64_t end = (uint64_t)r->head + r->room - RECENCY_SPARE;
+
+	r->end = end < RECENCY_TIMES ? (uint32_t)end : RECENCY_TIMES;
+}
+
+/* A large cache that has dropped no line yet. */
+static void recency_find_lasts(struct recency *r)
+{
+	uint64_t cell;
+	uint32_t time;
+
+	memset(r->is_last, 0, r->room);
+	for (cell = 0; cell < r->nr_pages * RECENCY_PAGE; cell++) {
+		time = r->cells[cell] & ~RECENCY_MARK;
+		if (time)
+			r->is_last[recency_index(r, time - 1)] = 1;
+	}
+	r->has_lasts = r->nr == r->size;
+}
+
 void recency_renumber(struct recency *r)
 {
 	uint64_t times = r->nr_pages * RECENCY_PAGE * ROOM_PER_CELL;
@@ -133,6 +158,11 @@ void recency_renumber(struct recency *r)
 		recency_close_up(r);
 		return;
 	}
+	if (!r->has_lasts)
+		recency_find_lasts(r);
+	recency_set_end(r);
+	if (r->now < r->end)
+		return;
 	recency_set_times(r);
 	/* Room for many times: all cells are walked over seldom. */
 	if (times > r->room && r->room < ROOM_MAX)
@@ -141,6 +171,7 @@ void recency_renumber(struct recency *r)
 	memset(r->is_last, 1, r->nr);
 	r->head = 0;
 	r->now = r->nr;
+	recency_set_end(r);
 }
 
 /* ---- pages ------------------------------------------------------------------- */
@@ -175,6 +206,19 @@ static void recency_grow_recent(struct recency *r)
 	free(r->recent);
 	r->recent = more;
 	r->nr_recent = nr;
+	r->nr_replaced = 0;
+}
+
+/*
+ * Pages take the place of others if memory is in several parts: with more entries, fewer do.  Pages
+ * that are many times as far apart as there are pages share an entry anyway.
+ */
+static bool recency_needs_recent(const struct recency *r)
+{
+	if (r->nr_recent >= RECENT_MAX)
+		return false;
+	return r->nr_pages > r->nr_recent ||
+	       (r->nr_replaced > r->nr_recent / 4 && r->nr_recent / RECENT_PER_PAGE < r->nr_pages);
 }
 
 uint32_t *recency_find_page(struct recency *r, uint64_t page)
@@ -190,10 +234,11 @@ uint32_t *recency_find_page(struct recency *r, uint64_t page)
 		memset(r->cells + r->nr_pages * r->page_cells, 0,
 		       r->page_cells * sizeof(*r->cells));
 		*number = ++r->nr_pages;
-		if (r->nr_pages > r->nr_recent && r->nr_recent < RECENT_MAX)
-			recency_grow_recent(r);
 	}
+	if (recency_needs_recent(r))
+		recency_grow_recent(r);
 	recent = &r->recent[page & (r->nr_recent - 1)];
+	r->nr_replaced += recent->page != 0;
 	recent->page = page + 1;
 	recent->first = (uint32_t)((*number - 1) * r->page_cells);
 	return r->cells + recent->first;

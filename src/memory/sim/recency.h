@@ -12,7 +12,8 @@
  * A table has a byte per time that says whether it is the last use of a line.  The cache holds the
  * lines that were used last, so all of these times from that of the oldest one on are of lines that
  * are held: the cell of a line that is dropped is not touched, and the next oldest line is the next
- * byte that is set.  When the table is full, the times of all lines are numbered again.
+ * byte that is set.  When the table is full, the times of all lines are numbered again.  Until the
+ * cache is full for the first time, no line is dropped: then the table is made from the cells.
  *
  * Cells are in pages of RECENCY_PAGE adjacent lines; pages are allocated at the first use of one
  * of their lines and stay, since a cell also has one bit for the caller.
@@ -35,6 +36,7 @@
 #define RECENCY_AHEAD 16u /* uses: distance at which cells are prefetched */
 #define RECENCY_MARK  (UINT32_C(1) << 31)
 #define RECENCY_FAR   4096u /* pages: the memory of a program that is not small */
+#define RECENCY_NEAR  1024u /* pages: their cells are in a cache of the host */
 #define RECENCY_SPARE 8u
 #define RECENCY_TIMES (RECENCY_MARK - 1) /* times must fit beside the mark */
 
@@ -49,8 +51,10 @@ struct recency {
 	uint8_t *is_last; /* large: a byte per time, modulo @room: 1 or 0; one to be overwritten */
 	uint32_t *before; /* large, for recency_renumber(): a count per 8 bytes of @is_last */
 	uint32_t head, now; /* times: no line held is older; of the next use */
+	uint32_t end;       /* the time that recency_renumber() is called for */
 	uint32_t room;      /* times; large: a power of two, RECENCY_SPARE are not used at a time */
 	bool is_large;      /* more than LINE_QUEUE_MAX lines */
+	bool has_lasts;     /* large: @is_last is kept, since the cache is full */
 	uint32_t nr, size;  /* lines held now; at most */
 	uint64_t last;      /* the line that was used last */
 	bool is_apart;      /* @lines holds the lines, and cells are bits */
@@ -58,6 +62,7 @@ struct recency {
 	uint32_t page_cells;         /* words of a page in @cells */
 	struct recency_page *recent; /* pages found without the map */
 	uint32_t nr_recent;          /* a power of two */
+	uint32_t nr_replaced;        /* entries of it, since it has this size */
 	struct u64map pages;         /* line / RECENCY_PAGE to 1 + number of the page */
 	uint64_t nr_pages, pages_size;
 };
@@ -165,11 +170,9 @@ static inline __attribute__((always_inline)) void recency_fetch(const struct rec
 }
 
 /* True if there is no time for another use: then call recency_renumber() first. */
-static inline bool recency_is_full(const struct recency *r, bool is_large)
+static inline bool recency_is_full(const struct recency *r)
 {
-	if (!is_large)
-		return r->now == r->room;
-	return r->now - r->head == r->room - RECENCY_SPARE || r->now == RECENCY_TIMES;
+	return r->now == r->end;
 }
 
 /* recency_use() of a large cache. */
@@ -179,6 +182,12 @@ static inline __attribute__((always_inline)) bool recency_use_time(struct recenc
 	uint32_t was = *cell & ~RECENCY_MARK, now = r->now++;
 	bool held = was > r->head;
 
+	if (r->nr < r->size) {
+		*cell = (*cell & RECENCY_MARK) | (now + 1);
+		if (!held && ++r->nr == r->size)
+			r->end = r->now;
+		return held;
+	}
 	/* Without a branch: whether the line is held is hard to predict. */
 	r->is_last[held ? recency_index(r, was - 1) : r->room] = 0;
 	r->is_last[recency_index(r, now)] = 1;

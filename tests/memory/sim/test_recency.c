@@ -92,6 +92,8 @@ static void shadow_is_a_list_from(uint32_t start, uint32_t size, uint64_t nr_lin
 	list.size = size;
 	CHECK_EQ(cache_init(&c, size, 0, 6, SIM_LRU, 1, true), 0);
 	c.shadow.head = c.shadow.now = start;
+	if (start)
+		c.shadow.end = start;
 	for (i = 0; i < 60; i++) {
 		uses_have_the_same_classes(&c, &state, nr_lines);
 		/* The same by one use at a time. */
@@ -139,6 +141,44 @@ static void times_begin_again(void)
 	shadow_is_a_list_from(RECENCY_TIMES - 30000, LARGE, FAR_LINES, false);
 }
 
+/* While a large cache is not full, its table of times is not kept: times end, then it fills. */
+static void a_cache_fills_late(void)
+{
+	uint64_t state = 3, line;
+	struct cache c;
+	uint32_t i, nr = LARGE - 1;
+
+	memset(&list, 0, sizeof(list));
+	list.size = LARGE;
+	CHECK_EQ(cache_init(&c, LARGE, 0, 6, SIM_LRU, 1, true), 0);
+	for (i = 0; i < 80000; i++) {
+		if (i >= 50000)
+			nr = i < 55000 ? LARGE : LARGE + 40;
+		line = next_random(&state) % nr;
+		CHECK_EQ(classes_miss(&c, line, false), list_miss(line));
+		CHECK_EQ(c.shadow.nr, list.nr);
+		CHECK(i >= 50000 || !c.shadow.has_lasts);
+	}
+	CHECK(c.shadow.has_lasts);
+	cache_release(&c);
+}
+
+/* Pages of several parts of memory have one entry each, as long as these are not too far apart. */
+static void parts_of_memory_have_entries(void)
+{
+	const uint64_t apart = UINT64_C(64) * 1024;
+	struct cache c;
+	uint64_t i;
+
+	CHECK_EQ(cache_init(&c, LARGE, 0, 6, SIM_LRU, 1, true), 0);
+	for (i = 0; i < 200000; i++)
+		CHECK(classes_miss(&c, i % 2 * apart + i / 2 % 500 * 64, false) >= 0);
+	CHECK_EQ(c.shadow.nr_pages, 1000);
+	for (i = 0; i < 1000; i++)
+		CHECK(recency_page_at_hand(&c.shadow, i % 2 * apart + i / 2 * 64) != NULL);
+	cache_release(&c);
+}
+
 /* Two lines in turn fill the table of times; it then gets room for as many times as there are
  * cells. */
 static void times_have_room_for_the_cells(void)
@@ -168,5 +208,7 @@ int main(void)
 	RUN(much_memory_is_apart);
 	RUN(times_begin_again);
 	RUN(times_have_room_for_the_cells);
+	RUN(a_cache_fills_late);
+	RUN(parts_of_memory_have_entries);
 	return 0;
 }
