@@ -106,6 +106,31 @@ static void ends_are_right(const struct symbol_part *p, const struct block *b, u
 	CHECK(events.at == one.at);
 }
 
+/* Each symbol that takes a value has the next one of its stream. */
+static void values_are_right(const struct symbol_part *p)
+{
+	uint64_t *own = malloc((p->own + 1) * sizeof(*own)), value[SYMBOL_PART];
+	uint64_t *near = malloc((p->near + 1) * sizeof(*near)), i, owns = 0, nears = 0;
+
+	for (i = 0; i < p->own; i++)
+		own[i] = 1000 + i;
+	for (i = 0; i < p->near; i++)
+		near[i] = 2000 + i;
+	symbol_part_values(p, own, near, value);
+	for (i = 0; i < p->nr; i++) {
+		bool is_own = (p->at[i] & 3) == CRAY_OWN, is_near = (p->at[i] & 3) == CRAY_NEAR;
+
+		CHECK_EQ(p->is_own >> i & 1, is_own);
+		CHECK_EQ(p->is_near >> i & 1, is_near);
+		if (is_own)
+			CHECK_EQ(value[i], 1000 + owns++);
+		if (is_near)
+			CHECK_EQ(value[i], 2000 + nears++);
+	}
+	free(own);
+	free(near);
+}
+
 static void part_is_right(const struct block *b, bool removes, uint32_t *removed)
 {
 	const struct unpack_stream events = { b->event, b->event + b->size };
@@ -118,6 +143,7 @@ static void part_is_right(const struct block *b, bool removes, uint32_t *removed
 		CHECK(b->symbol[p.nr_symbols] >= 0x80 ||
 		      b->symbol[p.nr_symbols] >> 2 == CRAY_EVENT);
 	ends_are_right(&p, b, removed);
+	values_are_right(&p);
 	CHECK(removes || *removed == before);
 }
 

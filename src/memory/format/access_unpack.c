@@ -160,7 +160,7 @@ static bool run_access(struct unpack *u, struct unpacking *g)
 	if (!site)
 		return false;
 	base = v & 1 ? g->before : site->last;
-	delta = v & 1 ? site->delta[UNPACK_DISTANCE] : site->delta[UNPACK_STRIDE];
+	delta = unpack_step_of(site, v & 1);
 	if (v & 2 && !ahead_take(u, v & 1 ? &u->fast->near : &u->fast->own,
 				 v & 1 ? &u->near : &u->own, &delta))
 		return false;
@@ -169,8 +169,8 @@ static bool run_access(struct unpack *u, struct unpacking *g)
 	g->symbols = symbols;
 	g->left--;
 	g->here = site;
-	site->delta[UNPACK_STRIDE] = base + delta - site->last;
-	site->delta[UNPACK_DISTANCE] = base + delta - g->before;
+	site->from[UNPACK_STRIDE] = site->last;
+	site->from[UNPACK_DISTANCE] = g->before;
 	site->last = g->before = base + delta;
 	return true;
 }
@@ -248,63 +248,92 @@ static void run_add_lines(struct mem_lines *lines, const struct unpack_site *sit
 #define RUN_CHOOSE(condition, yes, no) \
 	(__builtin_expect_with_probability(!!(condition), 1, 0.5) ? (yes) : (no))
 
+/* How many of the lowest @nr bits are set. */
+static inline uint32_t run_bits_set(uint64_t bits, size_t nr)
+{
+	return (uint32_t)__builtin_popcountll(nr < PART ? bits & ((UINT64_C(1) << nr) - 1) : bits);
+}
+
 /* The value @bytes after @value. */
 static inline const uint64_t *run_after(const uint64_t *value, uint64_t bytes)
 {
 	return (const uint64_t *)(const void *)((const char *)value + bytes);
 }
 
+/* The next value of the stream that a symbol takes one of, if it does. */
+static inline uint64_t run_value(const uint64_t *own, const uint64_t *near, size_t symbol)
+{
+	uint64_t from_own = *own, from_near = *near;
+
+	return RUN_CHOOSE(symbol & 1, from_near, from_own);
+}
+
+/* Where run_common() finds the values of the address streams. */
+enum run_values {
+	RUN_CHECKED, /* ahead, and there may be too few */
+	RUN_ENOUGH,  /* ahead, one for each access */
+	RUN_LISTED,  /* symbol_part_values() */
+};
+
 /*
  * Decode accesses with symbols of one byte and known sites, up to the first that is not so.
- * @enough: there is a value ahead for each.  @lines: NULL, or the output instead of @out; then also
- * up to the first access that is not of one line.
+ * @lines: NULL, or the output instead of @out; then also up to the first access that is not of one
+ * line.
  */
 static inline __attribute__((always_inline)) uint32_t
-run_common(struct unpack_fast *f, struct unpacking *g, const uint8_t *at, struct mem_access *out,
-	   struct mem_lines *lines, const uint32_t shift, uint32_t max, const bool enough)
+run_common(struct unpack_fast *f, struct unpacking *g, const struct symbol_part *part,
+	   struct mem_access *out, struct mem_lines *lines, const uint32_t shift,
+	   const enum run_values values, const uint64_t *listed)
 {
+	const uint8_t *at = part->at;
 	const struct unpack_symbols *symbols = &f->symbols;
 	const uint64_t *own = f->own.value + f->own.at, *near = f->near.value + f->near.at;
 	const uint64_t *own_end = f->own.value + f->own.nr, *near_end = f->near.value + f->near.nr;
-	struct unpack_site *here = g->here, *site;
+	struct unpack_site *here = g->here, *site, *named;
 	uint64_t before = g->before;
 	struct run_keys keys = run_keys_of(lines, shift);
-	size_t nr;
+	size_t nr, max = part->nr;
 
 	for (nr = 0; nr < max; nr++) {
 		size_t symbol = at[nr];
-		uint64_t value, address, last, delta, from_near;
+		uint64_t value, address, last, delta;
 
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): a choice without a branch */
-		site = (struct unpack_site *)(((uintptr_t)here->next & symbols->is_next[symbol]) |
-					      symbols->site[symbol]);
-		if (!enough && (run_after(own, symbols->own[symbol]) > own_end ||
-				run_after(near, symbols->near[symbol]) > near_end))
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): not of the next one */
+		named = (struct unpack_site *)symbols->site[symbol];
+		site = here->next;
+		site = RUN_CHOOSE(symbol < 4 * CRAY_EVENT, site, named);
+		if (values == RUN_CHECKED && (run_after(own, symbols->own[symbol]) > own_end ||
+					      run_after(near, symbols->near[symbol]) > near_end))
 			break;
 		if (!lines && site == &symbols->stop)
 			break;
 		last = site->last;
-		delta = site->delta[symbol & 1];
-		value = *own;
-		from_near = *near;
-		value = RUN_CHOOSE(symbol & 1, from_near, value);
+		delta = last - site->from[symbol & 1];
+		value = values == RUN_LISTED ? listed[nr] : run_value(own, near, symbol);
 		address = RUN_CHOOSE(symbol & 1, before, last);
 		address += RUN_CHOOSE(symbol & 2, value, delta);
 		if (lines && !run_put_key(&keys, site, address, nr))
 			break;
-		own = run_after(own, symbols->own[symbol]);
-		near = run_after(near, symbols->near[symbol]);
+		if (values != RUN_LISTED) {
+			own = run_after(own, symbols->own[symbol]);
+			near = run_after(near, symbols->near[symbol]);
+		}
 		here->next = site;
-		site->delta[UNPACK_STRIDE] = address - last;
-		site->delta[UNPACK_DISTANCE] = address - before;
+		site->from[UNPACK_STRIDE] = last;
+		site->from[UNPACK_DISTANCE] = before;
 		site->last = address;
 		if (!lines)
 			run_set_access(site, address, &out[nr]);
 		before = address;
 		here = site;
 	}
-	f->own.at = (uint32_t)(own - f->own.value);
-	f->near.at = (uint32_t)(near - f->near.value);
+	if (values == RUN_LISTED) {
+		f->own.at += run_bits_set(part->is_own, nr);
+		f->near.at += run_bits_set(part->is_near, nr);
+	} else {
+		f->own.at = (uint32_t)(own - f->own.value);
+		f->near.at = (uint32_t)(near - f->near.value);
+	}
 	g->here = here;
 	g->before = before;
 	if (lines)
@@ -365,10 +394,10 @@ static void steady_accesses(struct unpack_site *const *sites, uint32_t period,
 
 	for (k = 0; k < period; k++) {
 		const struct unpack_site copy = *sites[k];
-		uint64_t address = copy.last;
+		uint64_t address = copy.last, stride = unpack_step_of(&copy, UNPACK_STRIDE);
 
 		for (i = k; i < nr; i += period) {
-			address += copy.delta[UNPACK_STRIDE];
+			address += stride;
 			run_set_access(&copy, address, &out[i]);
 		}
 	}
@@ -384,7 +413,7 @@ static uint32_t steady_keys(struct unpack_site *const *sites, uint32_t period,
 
 	for (k = 0; k < period; k++) {
 		loop.last[k] = sites[k]->last;
-		loop.stride[k] = sites[k]->delta[UNPACK_STRIDE];
+		loop.stride[k] = unpack_step_of(sites[k], UNPACK_STRIDE);
 		loop.key[k] = sites[k]->key;
 		loop.more[k] = sites[k]->more;
 		count += sites[k]->count;
@@ -400,13 +429,16 @@ static void steady_end(struct unpacking *g, struct unpack_site *const *sites, ui
 		       uint32_t rounds)
 {
 	const struct unpack_site *last = sites[period - 1];
-	uint64_t before = rounds > 1 ? last->last + last->delta[UNPACK_STRIDE] * (rounds - 1)
-				     : g->before;
+	uint64_t before = g->before, stride = unpack_step_of(last, UNPACK_STRIDE);
 	uint32_t k;
 
+	if (rounds > 1)
+		before = last->last + stride * (rounds - 1);
 	for (k = 0; k < period; k++) {
-		sites[k]->last += sites[k]->delta[UNPACK_STRIDE] * rounds;
-		sites[k]->delta[UNPACK_DISTANCE] = sites[k]->last - before;
+		stride = unpack_step_of(sites[k], UNPACK_STRIDE);
+		sites[k]->last += stride * rounds;
+		sites[k]->from[UNPACK_STRIDE] = sites[k]->last - stride;
+		sites[k]->from[UNPACK_DISTANCE] = before;
 		before = sites[k]->last;
 	}
 	g->here = sites[period - 1];
@@ -439,11 +471,11 @@ static uint32_t run_steady(struct unpacking *g, struct mem_access *out, struct m
 
 /* Look at the next @nr symbols. */
 static inline void run_look(const struct unpack *u, const struct unpacking *g, uint32_t nr,
-			    struct symbol_part *p)
+			    const bool vectors, struct symbol_part *p)
 {
 	const uint32_t heap = 1u << CRAY_EV_ALLOC | 1u << CRAY_EV_FREE;
 
-	if (u->fast->looks) {
+	if (vectors) {
 		symbol_part_begin(p, g->symbols.at, nr, &u->events, (u->skips & heap) == heap);
 		return;
 	}
@@ -458,12 +490,13 @@ static inline void run_look(const struct unpack *u, const struct unpacking *g, u
  */
 static inline __attribute__((always_inline)) uint32_t
 run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct mem_lines *lines,
-	 const uint32_t shift, uint32_t max, bool *stops)
+	 const uint32_t shift, const bool vectors, uint32_t max, bool *stops)
 {
 	size_t bytes = (size_t)(g->symbols.end - g->symbols.at);
 	uint32_t nr = max < bytes ? max : (uint32_t)bytes;
 	uint32_t zeros = g->has_no_key ? 0 : steady_symbols(g, nr), did, passed;
 	struct symbol_part part;
+	uint64_t value[PART];
 	bool own, near;
 
 	*stops = false;
@@ -475,13 +508,18 @@ run_part(struct unpack *u, struct unpacking *g, struct mem_access *out, struct m
 	nr = nr < PART ? nr : PART;
 	if (zeros < STEADY && !g->has_no_key)
 		nr -= steady_tail(g, nr); /* the next part is a loop */
-	run_look(u, g, nr, &part);
+	run_look(u, g, nr, vectors, &part);
 	own = ahead_has(&u->fast->own, &u->own, part.own);
 	near = ahead_has(&u->fast->near, &u->near, part.near);
-	if (own && near)
-		did = run_common(u->fast, g, part.at, out, lines, shift, part.nr, true);
-	else
-		did = run_common(u->fast, g, part.at, out, lines, shift, part.nr, false);
+	if (own && near && vectors) {
+		symbol_part_values(&part, u->fast->own.value + u->fast->own.at,
+				   u->fast->near.value + u->fast->near.at, value);
+		did = run_common(u->fast, g, &part, out, lines, shift, RUN_LISTED, value);
+	} else if (own && near && !vectors) {
+		did = run_common(u->fast, g, &part, out, lines, shift, RUN_ENOUGH, NULL);
+	} else {
+		did = run_common(u->fast, g, &part, out, lines, shift, RUN_CHECKED, NULL);
+	}
 	*stops = did < part.nr || part.nr_symbols < nr || nr == 0;
 	passed = part.events ? symbol_part_end(&part, did, &u->events) : did;
 	g->symbols.at += passed;
@@ -527,15 +565,11 @@ static bool unpack_begin_fast(struct unpack *u)
 		return unpack_no_memory(u, "no memory for its symbols");
 	if (f->is_begun)
 		return true;
-	f->looks = symbol_part_works();
 	t = &f->symbols;
 	memset(t, 0, sizeof(*t));
 	t->stop.more = UINT32_MAX;
 	for (i = 0; i < 256; i++) {
-		bool is_next = i >> 2 == CRAY_NEXT;
-
-		t->site[i] = is_next ? 0 : (uintptr_t)&t->stop;
-		t->is_next[i] = is_next ? UINTPTR_MAX : 0;
+		t->site[i] = (uintptr_t)&t->stop;
 		t->own[i] = (i & 3) == CRAY_OWN ? sizeof(uint64_t) : 0;
 		t->near[i] = (i & 3) == CRAY_NEAR ? sizeof(uint64_t) : 0;
 	}
@@ -546,7 +580,7 @@ static bool unpack_begin_fast(struct unpack *u)
 /* Up to @max accesses to @out, or to @lines if that is not NULL. */
 static inline __attribute__((always_inline)) uint32_t
 unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines,
-	      const uint32_t shift, uint32_t max)
+	      const uint32_t shift, const bool vectors, uint32_t max)
 {
 	struct unpacking g = {
 		.symbols = u->symbols, .here = u->here, .before = u->before, .left = u->nr_symbols
@@ -563,7 +597,8 @@ unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines,
 		if (lines && most > lines->room - lines->nr)
 			most = lines->room - lines->nr;
 		if (g.here && !stops) {
-			nr += run_part(u, &g, lines ? NULL : out + nr, lines, shift, most, &stops);
+			nr += run_part(u, &g, lines ? NULL : out + nr, lines, shift, vectors, most,
+				       &stops);
 			continue;
 		}
 		stops = false;
@@ -586,9 +621,39 @@ unpack_run_to(struct unpack *u, struct mem_access *out, struct mem_lines *lines,
 	return nr;
 }
 
+/* A constant for the compiler: the most common size of lines. */
+static inline __attribute__((always_inline)) uint32_t
+unpack_run_any_lines(struct unpack *u, struct mem_lines *lines, const bool vectors, uint32_t max)
+{
+	if (lines->shift == 6)
+		return unpack_run_to(u, NULL, lines, 6, vectors, max);
+	return unpack_run_to(u, NULL, lines, 0, vectors, max);
+}
+
+#if defined(__x86_64__)
+#define UNPACK_VECTORS __attribute__((target("popcnt,bmi,bmi2")))
+#else
+#define UNPACK_VECTORS
+#endif
+
+/* The two kinds of output if symbol_part_works(). */
+UNPACK_VECTORS static uint32_t unpack_run_vectors(struct unpack *u, struct mem_access *out,
+						  uint32_t max)
+{
+	return unpack_run_to(u, out, NULL, 0, true, max);
+}
+
+UNPACK_VECTORS static uint32_t unpack_lines_vectors(struct unpack *u, struct mem_lines *lines,
+						    uint32_t max)
+{
+	return unpack_run_any_lines(u, lines, true, max);
+}
+
 uint32_t unpack_run(struct unpack *u, struct mem_access *out, uint32_t max)
 {
-	return unpack_run_to(u, out, NULL, 0, max);
+	if (symbol_part_works())
+		return unpack_run_vectors(u, out, max);
+	return unpack_run_to(u, out, NULL, 0, false, max);
 }
 
 uint32_t unpack_run_lines(struct unpack *u, struct mem_lines *out, uint32_t max)
@@ -596,12 +661,10 @@ uint32_t unpack_run_lines(struct unpack *u, struct mem_lines *out, uint32_t max)
 	struct mem_lines lines = { .key = out->key, .room = out->room, .shift = out->shift };
 	uint32_t nr;
 
-	/* A constant for the compiler: the most common size of lines. */
-	if (lines.shift == 6)
-		nr = unpack_run_to(u, NULL, &lines, 6, max);
+	if (symbol_part_works())
+		nr = unpack_lines_vectors(u, &lines, max);
 	else
-		nr = unpack_run_to(u, NULL, &lines, 0, max);
-
+		nr = unpack_run_any_lines(u, &lines, false, max);
 	*out = lines;
 	return nr;
 }

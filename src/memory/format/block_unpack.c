@@ -129,7 +129,7 @@ static struct unpack_site *new_site(struct unpack *u)
 	site->more = how[1] - 1u;
 	site->key = MEM_KEY_OF(0) | site->is_write;
 	site->count = how[1] | (uint64_t)site->is_write << 32;
-	site->last = site->delta[UNPACK_STRIDE] = site->delta[UNPACK_DISTANCE] = 0;
+	site->last = site->from[UNPACK_STRIDE] = site->from[UNPACK_DISTANCE] = 0;
 	site->next = site;
 	u->nr_sites++;
 	return site;
@@ -159,10 +159,10 @@ static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
 		return false;
 	switch (v & 3) {
 	case CRAY_STRIDE:
-		address = site->last + site->delta[UNPACK_STRIDE];
+		address = site->last + unpack_step_of(site, UNPACK_STRIDE);
 		break;
 	case CRAY_FOLLOW:
-		address = u->before + site->delta[UNPACK_DISTANCE];
+		address = u->before + unpack_step_of(site, UNPACK_DISTANCE);
 		break;
 	case CRAY_OWN:
 		if (!unpack_svarint(&u->own, &delta))
@@ -178,8 +178,8 @@ static bool access_at(struct unpack *u, uint64_t v, struct mem_record *out)
 	if (u->here)
 		u->here->next = site;
 	u->here = site;
-	site->delta[UNPACK_STRIDE] = address - site->last;
-	site->delta[UNPACK_DISTANCE] = address - u->before;
+	site->from[UNPACK_STRIDE] = site->last;
+	site->from[UNPACK_DISTANCE] = u->before;
 	site->last = u->before = address;
 	u->nr_records++;
 	u->nr_accesses++;

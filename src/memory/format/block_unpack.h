@@ -15,13 +15,16 @@
 	(1u << CRAY_EV_CORO | 1u << CRAY_EV_ALLOC | 1u << CRAY_EV_FREE | 1u << CRAY_EV_ENTER | \
 	 1u << CRAY_EV_EXIT)
 
-/* The prediction of an address: the low bit of a symbol. */
+/*
+ * The prediction of an address, by the low bit of a symbol: the last step of the site repeats, from
+ * its last address, or from the previous address of any site.
+ */
 enum { UNPACK_STRIDE, UNPACK_DISTANCE };
 
 /* Padded to a power of two: the address of a site is on the critical path of decoding. */
 struct unpack_site {
 	uint64_t pc, last;
-	uint64_t delta[2]; /* from its last address; from the previous address of any site */
+	uint64_t from[2]; /* by prediction: the address that @last was a step from */
 	struct unpack_site *next;
 	uint8_t size, is_write, tag, attr; /* in the order of struct mem_access */
 	uint32_t more;                     /* size - 1, unsigned */
@@ -67,8 +70,7 @@ struct unpack_ahead {
  * `stop`.
  */
 struct unpack_symbols {
-	uintptr_t site[256];          /* the site that it names; 0: the next one */
-	uintptr_t is_next[256];       /* a mask: 0 or all ones */
+	uintptr_t site[256];          /* the site that it names; not of the next one */
 	uint64_t own[256], near[256]; /* bytes of values that it takes of each: 0 or 8 */
 	struct unpack_site stop;      /* its accesses are of more than one line */
 };
@@ -76,7 +78,6 @@ struct unpack_symbols {
 /* For unpack_run(); begun at the first call in a block. */
 struct unpack_fast {
 	bool is_begun;
-	bool looks;        /* symbol_part_works() */
 	uint32_t nr_sites; /* in the table */
 	struct unpack_ahead own, near;
 	struct unpack_symbols symbols;

@@ -68,7 +68,7 @@ SYMBOL_AVX512 void symbol_part_begin(struct symbol_part *p, const uint8_t *symbo
 				     const struct unpack_stream *events, bool removes)
 {
 	__m512i s = _mm512_maskz_loadu_epi8(symbol_bits(nr), symbol);
-	uint64_t longer = _mm512_movepi8_mask(s), takes, is_near, is_event, kept;
+	uint64_t longer = _mm512_movepi8_mask(s), takes, is_near, is_event, kept, bits;
 
 	if (longer)
 		nr = (uint32_t)__builtin_ctzll(longer);
@@ -78,14 +78,33 @@ SYMBOL_AVX512 void symbol_part_begin(struct symbol_part *p, const uint8_t *symbo
 	p->nr_symbols = symbol_part_remove(p, is_event, nr, events, removes);
 	kept = symbol_bits(p->nr_symbols) & ~p->events;
 	p->nr = (uint32_t)__builtin_popcountll(kept);
-	takes = _mm512_test_epi8_mask(s, _mm512_set1_epi8(2)) & kept;
-	is_near = _mm512_test_epi8_mask(s, _mm512_set1_epi8(1));
-	p->own = (uint32_t)__builtin_popcountll(takes & ~is_near);
-	p->near = (uint32_t)__builtin_popcountll(takes & is_near);
 	p->at = symbol;
 	if (p->events) {
-		_mm512_storeu_si512(p->kept, _mm512_maskz_compress_epi8(kept, s));
+		s = _mm512_maskz_compress_epi8(kept, s);
+		_mm512_storeu_si512(p->kept, s);
 		p->at = p->kept;
+	}
+	bits = symbol_bits(p->nr);
+	takes = _mm512_test_epi8_mask(s, _mm512_set1_epi8(2)) & bits;
+	is_near = _mm512_test_epi8_mask(s, _mm512_set1_epi8(1));
+	p->is_own = takes & ~is_near;
+	p->is_near = takes & is_near;
+	p->own = (uint32_t)__builtin_popcountll(p->is_own);
+	p->near = (uint32_t)__builtin_popcountll(p->is_near);
+}
+
+SYMBOL_AVX512 void symbol_part_values(const struct symbol_part *p, const uint64_t *own,
+				      const uint64_t *near, uint64_t value[SYMBOL_PART])
+{
+	uint32_t i;
+
+	for (i = 0; i < p->nr; i += 8) {
+		__mmask8 is_own = (__mmask8)(p->is_own >> i), is_near = (__mmask8)(p->is_near >> i);
+		__m512i v = _mm512_maskz_expandloadu_epi64(is_own, own);
+
+		_mm512_storeu_si512(value + i, _mm512_mask_expandloadu_epi64(v, is_near, near));
+		own += __builtin_popcount(is_own);
+		near += __builtin_popcount(is_near);
 	}
 }
 
@@ -103,7 +122,7 @@ SYMBOL_AVX512 uint32_t symbol_part_end(const struct symbol_part *p, uint32_t nr,
 bool symbol_part_works(void)
 {
 	return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("bmi2");
+	       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 #else
 void symbol_part_begin(struct symbol_part *p, const uint8_t *symbol, uint32_t nr,
@@ -119,6 +138,15 @@ uint32_t symbol_part_end(const struct symbol_part *p, uint32_t nr, struct unpack
 	(void)p;
 	(void)events;
 	return nr;
+}
+
+void symbol_part_values(const struct symbol_part *p, const uint64_t *own, const uint64_t *near,
+			uint64_t value[SYMBOL_PART])
+{
+	(void)p;
+	(void)own;
+	(void)near;
+	(void)value;
 }
 
 bool symbol_part_works(void)

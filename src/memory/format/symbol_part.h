@@ -14,11 +14,12 @@
 #define SYMBOL_PART 64u
 
 struct symbol_part {
-	const uint8_t *at;   /* symbols that are no events */
-	uint32_t nr;         /* of them; any may be of an unknown site */
-	uint32_t nr_symbols; /* of the block: @nr and the events among them */
-	uint32_t own, near;  /* values that the @nr take of each stream, at most */
-	uint64_t events;     /* which symbols of the block are events: a bit each */
+	const uint8_t *at;        /* symbols that are no events */
+	uint32_t nr;              /* of them; any may be of an unknown site */
+	uint32_t nr_symbols;      /* of the block: @nr and the events among them */
+	uint32_t own, near;       /* values that the @nr take of each stream, at most */
+	uint64_t events;          /* which symbols of the block are events: a bit each */
+	uint64_t is_own, is_near; /* which of the @nr take a value; only if symbol_part_works() */
 	uint8_t kept[SYMBOL_PART];
 	const uint8_t *rest[SYMBOL_PART + 1]; /* of the stream, by the events before */
 };
@@ -32,6 +33,13 @@ bool symbol_part_works(void);
  */
 void symbol_part_begin(struct symbol_part *p, const uint8_t *symbol, uint32_t nr,
 		       const struct unpack_stream *events, bool removes);
+
+/*
+ * The values that the symbols take of @own and @near: one for each, any value if it takes none.
+ * There are as many as they take.  Only if symbol_part_works().
+ */
+void symbol_part_values(const struct symbol_part *p, const uint64_t *own, const uint64_t *near,
+			uint64_t value[SYMBOL_PART]);
 
 /*
  * Pass over @nr of the symbols that are no events, and over the events before the next one.

@@ -41,6 +41,12 @@ static inline bool unpack_byte(struct unpack_stream *s, uint8_t *out)
 	return true;
 }
 
+/* The step that the last address of the site was from UNPACK_STRIDE or UNPACK_DISTANCE. */
+static inline uint64_t unpack_step_of(const struct unpack_site *site, uint32_t from)
+{
+	return site->last - site->from[from];
+}
+
 /* Read the next symbol.  False: there is none, or it is an event. */
 static inline bool unpack_peek_access(struct unpack_stream *symbols, uint64_t *v)
 {
