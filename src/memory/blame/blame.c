@@ -367,7 +367,6 @@ static void blame_keep(struct blame *b, const struct mem_record *r, const struct
 		.site = blame_site_of(b, r->pc), /* exists */
 	};
 
-	b->last_place = t->place;
 	blame_memos_keep(b, r, &found);
 }
 
@@ -382,7 +381,7 @@ static int blame_search(struct blame *b, const struct mem_record *r, const struc
 	nr = blame_take_apart(b, r, list);
 	if (nr < 0)
 		return -ENOMEM;
-	b->has_last_place = nr == 1;
+	b->alike_start = b->alike_end = 0;
 	b->last_tally = NULL;
 	for (i = 0; i < nr; i++)
 		list[i].missed = false;
@@ -424,22 +423,14 @@ void blame_fetch(const struct blame *b, uint64_t address, int step)
 		heap_blocks_fetch_block(blocks, address);
 }
 
-/*
- * In a block without fields all accesses of one instruction count alike.  Types by code depend on
- * the address, and fields on the offset.
- */
 struct replay_tally *blame_alike(const struct blame *b, const struct mem_record *r, uint64_t *start,
 				 uint64_t *end)
 {
-	const struct address_owner *place = &b->last_place;
-	const struct owner *owner = mem_places_owner(b->places, place->owner);
-
-	if (!b->has_last_place || owner->kind == OWNER_RECORD || !mem_places_is_plain(b->places) ||
-	    (owner->kind != OWNER_SITE && place->typed != TYPED_BY_VOTE) ||
-	    r->address < place->start || r->size > place->end - r->address)
+	if (r->address < b->alike_start || r->address >= b->alike_end ||
+	    r->size > b->alike_end - r->address)
 		return b->last_tally;
-	*start = place->start;
-	*end = place->end - r->size + 1;
+	*start = b->alike_start;
+	*end = b->alike_end - r->size + 1;
 	return b->last_tally;
 }
 

@@ -31,7 +31,6 @@ struct blame_memo {
 	uint64_t offset;     /* from the start of the element */
 	uint32_t site;       /* of the block */
 	uint8_t kind;        /* enum memo_kind */
-	bool is_widened;     /* blame_alike() may have all of the block */
 	bool has_block;      /* the address is in a block of `site` */
 	uint64_t address;    /* MEMO_ADDRESS */
 	struct replay_tally hits;
@@ -151,16 +150,17 @@ static void memo_count_misses(const struct blame *b, struct blame_counts *c,
 	c->from_peer += out->from_peer * weight;
 }
 
-/* blame_alike() follows: what it needs of the place. */
-static void memo_note_place(struct blame *b, const struct blame_memo *m,
+/*
+ * blame_alike() follows.  In a block without fields, and in one whose type the instruction says,
+ * all accesses of one instruction count alike; else fields depend on the offset.
+ */
+static void memo_note_alike(struct blame *b, const struct blame_memo *m,
 			    const struct heap_block *block)
 {
-	b->has_last_place = m->is_widened;
-	if (!m->is_widened)
-		return;
-	b->last_place = m->place;
-	b->last_place.start = block->start + m->first;
-	b->last_place.end = block->end;
+	bool is_block = m->kind == MEMO_BLOCK;
+
+	b->alike_start = is_block ? block->start + m->first : 0;
+	b->alike_end = is_block ? block->start + m->end : 0;
 }
 
 /*
@@ -196,7 +196,7 @@ bool blame_memos_count(struct blame *b, const struct mem_record *r, const struct
 		memo_take_misses(b, m);
 	}
 	b->last_tally = &m->hits;
-	memo_note_place(b, m, &block);
+	memo_note_alike(b, m, &block);
 	return true;
 }
 
@@ -255,7 +255,6 @@ static bool memo_is_for_block(const struct blame *b, const struct mem_record *r,
 	m->size = block->end - block->start;
 	m->end = m->size;
 	m->kind = MEMO_BLOCK;
-	m->is_widened = kind == OWNER_SITE;
 	if (place->typed == TYPED_BY_VOTE) {
 		if (place->start < block->start || place->end > block->end)
 			return false;
@@ -264,7 +263,6 @@ static bool memo_is_for_block(const struct blame *b, const struct mem_record *r,
 		m->stride = place->stride;
 		m->offset = place->offset;
 		m->kind = kind == OWNER_RECORD ? MEMO_FIELD : MEMO_BLOCK;
-		m->is_widened = kind != OWNER_RECORD;
 	} else if ((!place->typed && kind != OWNER_SITE) || mem_places_has_vote(b->places, block)) {
 		return false;
 	}
@@ -307,7 +305,6 @@ static void memo_store(struct blame *b, const struct blame_memo *memo)
 static void memo_keep_address(struct blame *b, uint64_t address, struct blame_memo *memo)
 {
 	memo->kind = MEMO_ADDRESS;
-	memo->is_widened = false;
 	memo->address = address;
 	b->memos->pages[(address >> PAGE_BITS) & (PAGE_MARKS - 1)] = 1;
 	b->memos->has_pages = true;
@@ -330,6 +327,7 @@ void blame_memos_keep(struct blame *b, const struct mem_record *r, const struct 
 	} else if (memo_is_for_block(b, r, &block, &memo)) {
 		memo.address = r->address - block.start;
 		memo_store(b, &memo);
+		memo_note_alike(b, &memo, &block);
 	}
 }
 

@@ -22,8 +22,7 @@ struct blame {
 	uint32_t owners_size;
 	struct u64map by_pc; /* pc to site */
 	struct blame_site *last_site;
-	struct address_owner last_place; /* of the last access; of its only field */
-	bool has_last_place;             /* false: it has several */
+	uint64_t alike_start, alike_end; /* addresses that count as the last access; equal: none */
 	struct replay_tally *last_tally; /* for accesses like the last one; NULL: none */
 	struct blame_memos *memos;       /* accesses that are not in the tables yet */
 	struct blame_counts total;
