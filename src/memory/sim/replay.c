@@ -13,6 +13,24 @@
 
 #define PROGRESS_STEP (1u << 20)     /* accesses between two progress updates */
 #define FETCH_AHEAD   ((ptrdiff_t)8) /* misses between two steps of fetching */
+#define BATCH_RUN     256u           /* runs of fewer accesses are simulated together */
+#define BATCH_PARTS   512u
+
+/* A run of accesses, or another record. */
+struct replay_part {
+	struct mem_record record; /* or what the accesses have in common */
+	uint32_t nr;              /* of accesses; 0: it is a record */
+};
+
+/*
+ * Short runs of one thread, and the allocations between them, which do not change what the
+ * simulator does: it waits less for the host's memory with many accesses at a time.
+ */
+struct replay_batch {
+	struct mem_access access[SIM_MISSED_MAX];
+	struct replay_part parts[BATCH_PARTS];
+	uint32_t nr, nr_parts;
+};
 
 struct replaying {
 	struct replay *p;
@@ -20,8 +38,9 @@ struct replaying {
 	const struct mem_facts *facts;
 	bool on; /* between from_mark and to_mark */
 	uint32_t weight_256;
-	struct sim_missed *missed; /* SIM_MISSED_MAX; NULL: not needed */
-	struct replay_sums *sums;  /* NULL: not wanted */
+	struct sim_missed *missed;  /* SIM_MISSED_MAX; NULL: not needed */
+	struct replay_sums *sums;   /* NULL: not wanted */
+	struct replay_batch *batch; /* NULL: every run is simulated at once */
 };
 
 /* On the first access of a thread: map it to its core. */
@@ -151,19 +170,22 @@ static void replay_fetch(const struct replaying *g, const struct mem_access *acc
 		g->p->fetch(g->p->context, access[m[FETCH_AHEAD].index].address, 1);
 }
 
-/* Tell about @nr accesses, which were simulated. */
+/*
+ * Tell about @nr accesses from number @at on, which were simulated, with their misses.  @end is
+ * that of the misses to fetch memory for.
+ */
 static int replay_tell(struct replaying *g, struct mem_record *rec, const struct mem_access *access,
-		       size_t nr, size_t nr_missed)
+		       size_t at, size_t nr, struct sim_missed *m, size_t nr_missed,
+		       const struct sim_missed *end)
 {
-	const struct sim_missed *m = g->missed, *end;
+	const struct sim_missed *last;
+	size_t stop = at + nr;
 	struct sim_outcome room;
 	int ret = 0;
-	size_t at = 0;
 
 	if (g->sums)
-		nr_missed = replay_sums_take(g->sums, rec, access, g->missed, nr_missed);
-	end = m + nr_missed;
-	for (; ret == 0 && m < end; m++) {
+		nr_missed = replay_sums_take(g->sums, rec, access, m, nr_missed);
+	for (last = m + nr_missed; ret == 0 && m < last; m++) {
 		if (g->p->fetch)
 			replay_fetch(g, access, m, end);
 		ret = replay_tell_hits(g, rec, access + at, m->index - at);
@@ -175,16 +197,21 @@ static int replay_tell(struct replaying *g, struct mem_record *rec, const struct
 			ret = replay_sums_missed(g->sums, rec, &access[m->index]);
 		at = m->index + 1;
 	}
-	return ret == 0 ? replay_tell_hits(g, rec, access + at, nr - at) : ret;
+	return ret == 0 ? replay_tell_hits(g, rec, access + at, stop - at) : ret;
+}
+
+static struct mem_record replay_common(const struct mem_run *run)
+{
+	return (struct mem_record){ .thread = run->thread,
+				    .weight_256 = run->weight_256,
+				    .order = run->order,
+				    .time_ns = run->time_ns };
 }
 
 /* There is a callback, and no selection. */
 static int run_telling(struct replaying *g, const struct mem_run *run)
 {
-	struct mem_record rec = { .thread = run->thread,
-				  .weight_256 = run->weight_256,
-				  .order = run->order,
-				  .time_ns = run->time_ns };
+	struct mem_record rec = replay_common(run);
 	size_t at, nr, nr_missed;
 	int ret = 0;
 
@@ -194,18 +221,81 @@ static int run_telling(struct replaying *g, const struct mem_run *run)
 		ret = sim_run_missed(g->s, run->thread, run->access + at, nr, g->missed,
 				     &nr_missed);
 		if (ret == 0)
-			ret = replay_tell(g, &rec, run->access + at, nr, nr_missed);
+			ret = replay_tell(g, &rec, run->access + at, 0, nr, g->missed, nr_missed,
+					  g->missed + nr_missed);
 	}
 	return ret;
+}
+
+/* ---- short runs --------------------------------------------------------------- */
+
+/* Simulate what is in the batch, and tell about it in its order. */
+static int replay_flush_batch(struct replaying *g)
+{
+	struct replay_batch *b = g->batch;
+	struct sim_missed *m = g->missed, *end;
+	size_t nr_missed = 0, nr, at = 0;
+	uint32_t i;
+	int ret = 0;
+
+	if (!b || !b->nr_parts)
+		return 0;
+	if (b->nr) /* a batch begins with accesses */
+		ret = sim_run_missed(g->s, b->parts[0].record.thread, b->access, b->nr, g->missed,
+				     &nr_missed);
+	end = m + nr_missed;
+	for (i = 0; ret == 0 && i < b->nr_parts; i++) {
+		struct replay_part *part = &b->parts[i];
+
+		if (!part->nr) {
+			ret = other_record(g, &part->record);
+			continue;
+		}
+		for (nr = 0; m + nr < end && m[nr].index < at + part->nr; nr++)
+			;
+		ret = replay_tell(g, &part->record, b->access, at, part->nr, m, nr, end);
+		at += part->nr;
+		m += nr;
+	}
+	b->nr = b->nr_parts = 0;
+	return ret;
+}
+
+/* Add a short run to the batch. */
+static int replay_add_run(struct replaying *g, const struct mem_run *run)
+{
+	struct replay_batch *b = g->batch;
+	int ret = 0;
+
+	if (b->nr_parts && (b->parts[0].record.thread != run->thread ||
+			    b->nr + run->nr > SIM_MISSED_MAX || b->nr_parts == BATCH_PARTS))
+		ret = replay_flush_batch(g);
+	b->parts[b->nr_parts++] = (struct replay_part){ replay_common(run), run->nr };
+	memcpy(b->access + b->nr, run->access, run->nr * sizeof(*b->access));
+	b->nr += run->nr;
+	g->p->accesses += run->nr;
+	return ret;
+}
+
+/* Take a record that is not an access. */
+static int replay_take_record(struct replaying *g, const struct mem_record *r)
+{
+	struct replay_batch *b = g->batch;
+	int ret;
+
+	if (b && b->nr_parts && b->nr_parts < BATCH_PARTS &&
+	    (r->kind == MEM_ALLOC || r->kind == MEM_FREE)) {
+		b->parts[b->nr_parts++] = (struct replay_part){ *r, 0 };
+		return 0;
+	}
+	ret = replay_flush_batch(g);
+	return ret == 0 ? other_record(g, r) : ret;
 }
 
 /* Access by access: there is a selection. */
 static int run_slowly(struct replaying *g, const struct mem_run *run)
 {
-	struct mem_record rec = { .thread = run->thread,
-				  .weight_256 = run->weight_256,
-				  .order = run->order,
-				  .time_ns = run->time_ns };
+	struct mem_record rec = replay_common(run);
 	struct sim_outcome out;
 	const char *type;
 	uint64_t offset;
@@ -232,7 +322,9 @@ static int run_slowly(struct replaying *g, const struct mem_run *run)
 
 static int replay_replay_accesses(struct replaying *g, const struct mem_run *run)
 {
+	bool is_short = g->batch && run->nr < BATCH_RUN;
 	struct replay *p = g->p;
+	int ret = 0;
 
 	if (!g->on) {
 		p->aside += run->nr;
@@ -240,13 +332,17 @@ static int replay_replay_accesses(struct replaying *g, const struct mem_run *run
 	}
 	if (p->nr_places && place_thread(g, run->thread) < 0)
 		return -ENOMEM;
+	if (!is_short || run->weight_256 != g->weight_256)
+		ret = replay_flush_batch(g);
+	if (ret < 0)
+		return ret;
 	if (run->weight_256 != g->weight_256) {
 		g->weight_256 = run->weight_256;
 		sim_weight(g->s, run->weight_256);
 		p->sampled |= run->weight_256 != 256;
 	}
 	if (g->missed)
-		return run_telling(g, run);
+		return is_short ? replay_add_run(g, run) : run_telling(g, run);
 	if (p->select)
 		return run_slowly(g, run);
 	p->accesses += run->nr;
@@ -273,6 +369,12 @@ static int replay_start_telling(struct replaying *g)
 	if (g->p->sums)
 		g->sums = replay_sums_new(sim_config_of(g->s), g->p->each, g->p->alike,
 					  g->p->context);
+	if (g->sums && g->p->changes) {
+		g->batch = malloc(sizeof(*g->batch));
+		if (!g->batch)
+			return -ENOMEM;
+		g->batch->nr = g->batch->nr_parts = 0;
+	}
 	return g->missed && (g->sums || !g->p->sums) ? 0 : -ENOMEM;
 }
 
@@ -305,7 +407,8 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 		sim_start_class_thread(s);
 	progress_start(&progress, "simulating", mem_reader_size(r));
 	while (ret == 0 && mem_reader_run(r, &run)) {
-		ret = run.record ? other_record(&g, run.record) : replay_replay_accesses(&g, &run);
+		ret = run.record ? replay_take_record(&g, run.record)
+				 : replay_replay_accesses(&g, &run);
 		steps += run.nr + 1;
 		if (steps >= PROGRESS_STEP) {
 			progress_update(&progress, mem_reader_done(r));
@@ -314,12 +417,15 @@ int replay_run(struct replay *p, struct sim *s, struct mem_reader *r, struct err
 	}
 	progress_full(&progress, NULL);
 	progress_end(&progress);
+	if (ret == 0)
+		ret = replay_flush_batch(&g);
 	if (ret == 0 && g.sums)
 		ret = replay_sums_flush(g.sums);
 	if (sim_end_class_thread(s) < 0)
 		ret = ret < 0 ? ret : -ENOMEM;
 	replay_sums_free(g.sums);
 	free(g.missed);
+	free(g.batch);
 	if (ret == 0 && p->select && p->select->no_memory)
 		ret = -ENOMEM;
 	if (ret < 0 && !err->code)
