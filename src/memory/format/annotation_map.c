@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define SLAB_MIN 16u /* nodes */
-#define SLAB_MAX 16384u
+#include "base/large_table.h"
+
+#define SLAB_MIN 16u    /* nodes */
+#define SLAB_MAX 43600u /* 2 MB: a large page of the host */
 
 static uint64_t regions_priority(struct annotation_map *r)
 {
@@ -34,7 +36,7 @@ static bool regions_add_slab(struct annotation_map *r)
 	struct annotation_slab *slab;
 
 	nr = nr < SLAB_MAX ? nr : SLAB_MAX;
-	slab = malloc(sizeof(*slab) + nr * sizeof(slab->nodes[0]));
+	slab = large_table_new(sizeof(*slab) + nr * sizeof(slab->nodes[0]));
 	if (!slab)
 		return false;
 	*slab = (struct annotation_slab){ .next = r->slabs, .nr = nr };

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "memory/sim/large_table.h"
+#include "base/large_table.h"
 
 int cache_init(struct cache *c, uint64_t lines, uint32_t ways, uint32_t shift,
 	       enum sim_policy policy, uint64_t seed, bool classes)

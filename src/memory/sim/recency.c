@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/sim/large_table.h"
+#include "base/large_table.h"
 
 #define ROOM_MAX        RECENCY_MARK
 #define ROOM_MIN        4096u

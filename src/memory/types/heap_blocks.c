@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/large_table.h"
+
 #define HEAP_GRANULE 4u /* log2 of the bytes that share a place in `near` */
 #define HEAP_NOTED   4  /* granules of a new block that are entered at once */
 
@@ -71,7 +73,7 @@ static void heap_blocks_grow_near(struct heap_blocks *h)
 
 	if (h->near && (h->live.nr < h->near_size / 4 || size > HEAP_NEAR_MAX))
 		return;
-	more = calloc(size, sizeof(struct annotation *));
+	more = large_table_zeroed(size * sizeof(struct annotation *));
 	if (!more)
 		return;
 	h->near = more;

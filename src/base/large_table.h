@@ -5,8 +5,8 @@
  * The host remembers where some thousand pages are.  A table of some megabytes in small pages has
  * most of them, and each use of another page costs a search.
  */
-#ifndef MEMORY_SIM_LARGE_TABLE_H
-#define MEMORY_SIM_LARGE_TABLE_H
+#ifndef BASE_LARGE_TABLE_H
+#define BASE_LARGE_TABLE_H
 
 #include <stddef.h>
 

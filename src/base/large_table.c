@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* large_table.c - memory for tables that are used in no order, in large pages of the host. */
-#include "memory/sim/large_table.h"
+#include "base/large_table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
