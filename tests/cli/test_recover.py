@@ -62,6 +62,10 @@ def check(dir, output, region, processes, coroutines, events):
     equal(account["saved"] + account["unsaved"], written, f"saved + unsaved in {account}")
     equal(os.path.realpath(account["trace"]), os.path.realpath(output), "the trace's path")
     equal(sum(len(t) for t in transitions(dir + "/rest.jsonl").values()), account["unsaved"], "events in the rest")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        p = subprocess.run([TOOL, "recover", "--remove", region], stdout=full, stderr=subprocess.PIPE, text=True, timeout=240, check=False)
+    equal(p.returncode, 1, "status without room for the account")
+    contains(p.stderr, "cannot write to standard output: No space left on device")
     status, out, err = tool("recover", "--json", "--join", "--remove", "-o", dir + "/whole.jsonl", region)
     equal(status, 0, f"status of --join: {err}")
     whole = transitions(dir + "/whole.jsonl")

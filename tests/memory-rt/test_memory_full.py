@@ -82,6 +82,7 @@ def what_has_no_room_later_is_counted(dir, cc, _cxx):
         equal(told["program_status"], 0, f"status of the program ({r.stderr})")
         equal(r.stderr.count("accesses are lost"), 1, f"said once: {r.stderr}")
         written = sizes(check(trace, sound=None)).get(4, (0, 0))[1]
+        equal([f["file"] for f in told["files"]], [trace], "files")
         lost = told["files"][0]["lost"]
         equal(lost > 0 and written < 200000, True, f"{lost} lost, {written} of 200000 writes in the trace")
         equal(told["files"][0]["lost"] + written >= 200000, True, f"{lost} lost and {written} recorded")
