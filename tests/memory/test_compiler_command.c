@@ -138,6 +138,8 @@ static const char *const for_both[] = {
 	"-flto=4 -c a.c",
 	"-ltsan a.o",
 	"a.o /usr/lib/libtsan.so.2 -ltsan",
+	"-fuse-ld=gold a.o",
+	"-fuse-ld=gold -c a.c",
 	/* response files */
 	"@words",
 	"-c @words",

@@ -280,6 +280,12 @@ static void link_remarks(const struct command_facts *s, struct words *remarks)
 			break;
 		}
 	}
+	for (i = 0; i < s->in.nr; i++) {
+		if (!strcmp(s->in.word[i], "-fuse-ld=gold"))
+			words_add(remarks,
+				  "gold also replaces the calls of shared libraries, and does "
+				  "not find what replaces them: use -fuse-ld=bfd, lld or mold");
+	}
 	if (s->relocatable || s->no_lib)
 		words_add(remarks, "without the standard libraries there is no runtime either: "
 				   "add it where the program is linked");
