@@ -183,13 +183,18 @@ def mem_check_counts_records(n, raw, path):
 
 @check
 def mem_check_counts_threads(n, raw):
-    """Numbers rise; a thread that was killed before its first record has one and is not listed."""
-    last = -1
+    """Numbers rise; a thread that was killed before its first record has one and is not listed.
+
+    Where accesses were dropped, the first record of a later thread may be before that of an earlier one: each has a number of its own.
+    """
+    last, is_lossy, used = -1, n.output["lost"] > 0, set()
     equal([row["id"] for row in n.output["threads"]], sorted(raw.threads, key=raw.threads.index), "threads")
     for i, row in enumerate(n.output["threads"]):
         mine = [r for r in raw.records if r["thread"] == row["id"]]
-        n.within(f"threads[{i}].number", last + 1, i + 8)
+        n.within(f"threads[{i}].number", 0 if is_lossy else last + 1, i + 8)
         last = row["number"]
+        assert last not in used, f"two threads have the number {last}"
+        used.add(last)
         n.equal_all(f"threads[{i}]", {
             "id": row["id"], "reads": sum(r["kind"] == READ for r in mine),
             "writes": sum(r["kind"] == WRITE for r in mine), "annotations": sum(r["kind"] in (ADD, REMOVE) for r in mine)})
@@ -787,7 +792,10 @@ def a_killed_program_is_told_exactly(dir):
 
 @test
 def dropped_accesses_are_told_exactly(dir):
-    run = MemoryRun(dir, rounds=2500, options=["--on-full", "drop", "--buffer", "256K"], load=True, status=None)
+    for rounds in (2500, 2500, 5000, 10000):  # a quick machine may keep up for once
+        run = MemoryRun(dir, rounds=rounds, options=["--on-full", "drop", "--buffer", "256K"], load=True, status=None)
+        if run.summary["files"][0]["lost"]:
+            break
     assert run.summary["files"][0]["lost"] > 0, "nothing was lost, so nothing was tested"
     check_run(dir, run)
     check_check(run, run.trace, True)
