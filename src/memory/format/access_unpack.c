@@ -301,7 +301,7 @@ run_common(struct unpack_fast *f, struct unpacking *g, const struct symbol_part 
 		/* NOLINTNEXTLINE(performance-no-int-to-ptr): not of the next one */
 		named = (struct unpack_site *)symbols->site[symbol];
 		site = here->next;
-		site = RUN_CHOOSE(symbol < 4u * CRAY_EVENT, site, named);
+		site = RUN_CHOOSE(symbol < (size_t)4 * CRAY_EVENT, site, named);
 		if (values == RUN_CHECKED && (run_after(own, symbols->own[symbol]) > own_end ||
 					      run_after(near, symbols->near[symbol]) > near_end))
 			break;
