@@ -4,8 +4,9 @@
  *
  * Evidence: more than a thousand times a second it yields, or wakes itself, and most of its slices
  * are too short for useful work: strong.  Slices that are a little longer may be work that is done
- * in small pieces: a suspicion.  So is a coroutine that code around it wakes at once, after such
- * short slices: a runtime that keeps the wakes of those that yield looks like this.
+ * in small pieces, or those of a program that is not optimized: a suspicion.  So is a coroutine
+ * that code around it wakes at once, after such short slices: a runtime that keeps the wakes of
+ * those that yield looks like this.
  */
 #include <inttypes.h>
 
@@ -34,6 +35,9 @@ static struct busy_polls busy_polls_of(const struct coro *co, const struct sched
 					    is_quick ? NULL
 						     : "most of its slices are long enough for "
 						       "useful work" };
+	if (co->short_yields * 2 > co->suspends)
+		return (struct busy_polls){ co->short_yields, "yielded after less than 5 us",
+					    "its slices are long enough for a little work" };
 	if (c->bounces * 2 > co->suspends)
 		return (struct busy_polls){ c->bounces,
 					    "ran for less than 5 us and was then woken at once",

@@ -12,6 +12,7 @@
 
 /* Shorter slices do no useful work before a yield. */
 #define QUICK_YIELD_NS 1000
+#define SHORT_YIELD_NS 5000
 /* Shorter waits need not be looked at when the program ends. */
 #define LONG_WAIT_NS (300 * MODEL_MS)
 
@@ -160,6 +161,7 @@ static int add_suspend(struct model *m, struct coro *co, const struct trace_even
 
 		rc = histogram_add(&p->slices, slice);
 		co->quick_yields += ev->reason == TRACE_REASON_YIELD && slice < QUICK_YIELD_NS;
+		co->short_yields += ev->reason == TRACE_REASON_YIELD && slice < SHORT_YIELD_NS;
 	}
 	if (co->state == TRACE_STATE_RUNNING)
 		waits_run_ends(m, ev->ts);

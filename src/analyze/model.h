@@ -89,7 +89,8 @@ struct coro {
 	uint64_t woken_ts, waker, woken_tid; /* last wake */
 	uint64_t resumes_then;               /* resumes of all coroutines when it was woken */
 	uint64_t suspends, resumes, migrations;
-	uint64_t wakes, self_wakes, quick_yields;
+	uint64_t wakes, self_wakes;
+	uint64_t quick_yields, short_yields;      /* after less than 1 and less than 5 us */
 	uint64_t longest_wait_ns, second_wait_ns; /* of its waits that have ended */
 	uint64_t children;        /* coroutines that it created and that have not ended */
 	uint64_t next_seq;        /* transitions so far: expected value of the slot's number */

@@ -283,6 +283,10 @@ static void a_thousand_empty_yields_a_second_are_polling(void)
 	bed_found_none(with_yields(190, 200, 0.0005), "busy-yield"); /* too seldom */
 	bed_found_none(with_yields(99, 90, 0.0005), "busy-yield");   /* too short */
 	bed_found_none(with_yields(210, 200, 0.3), "busy-yield");    /* it works */
+	/* Not optimized code takes longer. */
+	bed_found(with_yields(210, 200, 0.0049), "busy-yield", CONFIDENCE_SUSPECT,
+		  "yielded after less than 5 us");
+	bed_found_none(with_yields(210, 200, 0.0051), "busy-yield");
 }
 
 /* One wake and one slice of coroutines 2 to 1 + @nr, woken before the first of them runs. */
