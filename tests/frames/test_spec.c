@@ -95,7 +95,7 @@ static char *code_of(const char *options, const char *members,
 	return out;
 }
 
-/* While nobody is attached, both parts of a time are 0, whatever the clock. */
+/* Without a collector, both parts of a time are 0, whatever the clock. */
 static void a_time_that_is_not_taken_is_zero(void)
 {
 	static const char *const cases[][2] = {
