@@ -245,6 +245,16 @@ async function clickTo(page, button, id) {
 	assert.fail(`the link does not lead to coroutine ${id}: ${page.url()}`);
 }
 
+// Wait for the details of the running slice that begins at a time: until the page has read it, they are of the one before.
+async function detailsAreOf(page, id, from) {
+	const isOf = ([who, t]) => {
+		const text = document.querySelector(".timeline-info").textContent.replace(/[\u2009\u202f\u00a0]/g, "");
+		return text.includes(`#${who} running`) && text.includes(t);
+	};
+	if (await page.waitForFunction(isOf, [id, digitsOf(from)], { timeout: 30_000 }).catch(() => null)) return;
+	assert.fail(`not the slice of ${id} from ${from}: ${await page.locator(".timeline-info").innerText()}`);
+}
+
 test("wakes between slices that are narrower than a pixel are followed, forwards and backwards", async () => {
 	const w = narrowWake(channels);
 	assert.ok(w, "a wake between two short slices");
@@ -253,14 +263,11 @@ test("wakes between slices that are narrower than a pixel are followed, forwards
 		await on(channels.html, `#view=timeline${lanes}&sel=${w.id}&at=${w.to}`, async (page) => {
 			const info = page.locator(".timeline-info");
 			await info.locator(".wake-links .as-link").first().waitFor();
-			assert.ok(plain(await info.innerText()).includes(digitsOf(w.to)), await info.innerText());
+			// The details are those of the slice that begins with the wake or contains it, not of a pixel.
+			await detailsAreOf(page, w.id, w.to);
 			await clickTo(page, info.getByRole("button", { name: /^← / }), w.waker);
 			assert.equal(Number(param(page, "at")), w.at);
-			// The details are those of the slice that contains the wake, not of a pixel.
-			await page.waitForFunction(([id, t]) => {
-				const text = document.querySelector(".timeline-info").textContent.replace(/[\u2009\u202f\u00a0]/g, "");
-				return text.includes(`#${id} running`) && text.includes(t);
-			}, [w.waker, digitsOf(by.from)]);
+			await detailsAreOf(page, w.waker, by.from);
 			const woke = info.getByRole("button", { name: new RegExp(`^→ .*#${w.id}: `) });
 			await clickTo(page, woke.first(), w.id);
 			await info.getByRole("button", { name: /^← / }).waitFor();
