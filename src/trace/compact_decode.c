@@ -339,6 +339,16 @@ static bool compact_decoder_split(struct compact_decoder *d, const struct compac
 	return true;
 }
 
+/* Not NULL: a name without bytes points there. */
+static struct compact_cursor compact_cursor_of(const struct compact_part *part)
+{
+	static const uint8_t nothing[1];
+
+	if (!part->data)
+		return (struct compact_cursor){ nothing, nothing };
+	return (struct compact_cursor){ part->data, part->data + part->size };
+}
+
 bool compact_decoder_begin(struct compact_decoder *d, const struct compact_block_head *head,
 			   const struct compact_part *parts)
 {
@@ -350,9 +360,7 @@ bool compact_decoder_begin(struct compact_decoder *d, const struct compact_block
 		return false;
 	compact_model_reset(&d->model);
 	for (i = 0; i < NR_COMPACT_COLUMNS; i++)
-		d->cursors[i] = (struct compact_cursor){
-			parts[i].data, parts[i].data ? parts[i].data + parts[i].size : NULL
-		};
+		d->cursors[i] = compact_cursor_of(&parts[i]);
 	d->shape = compact_fixed(d, &parts[COMPACT_SHAPE], head->items);
 	d->thread_high = compact_fixed(d, &parts[COMPACT_THREAD_HIGH], head->items);
 	d->miss = compact_fixed(d, &parts[COMPACT_MISS], head->items);

@@ -14,6 +14,7 @@
 #include "check.h"
 #include "trace/compact.h"
 #include "trace/compact_block.h"
+#include "trace/compact_decode.h"
 #include "trace/compact_switches.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
@@ -695,6 +696,29 @@ static void forged_switches_end_their_block(void)
 	compact_switch_decoder_release(&d);
 }
 
+/* The same of an event: a name without bytes, and no column of names. */
+static void a_forged_name_without_bytes_is_empty(void)
+{
+	uint8_t shape[] = { TRACE_RESUME }, miss[] = { COMPACT_MISS_MORE }, one[] = { 2 };
+	uint8_t more[] = { COMPACT_MORE_NAME }, zero[] = { 0 };
+	struct compact_part parts[COMPACT_COLUMNS_MAX] = {
+		[COMPACT_SHAPE] = { shape, 1 }, [COMPACT_MISS] = { miss, 1 },
+		[COMPACT_MORE] = { more, 1 },   [COMPACT_TIDS] = { one, 1 },
+		[COMPACT_IDS] = { one, 1 },     [COMPACT_NAME_SIZE] = { zero, 1 },
+	};
+	struct compact_block_head head = { .items = 1 };
+	struct compact_decoder *d = compact_decoder_new();
+	struct trace_event ev;
+	const char *gap;
+	size_t gap_size;
+
+	CHECK(d && compact_decoder_begin(d, &head, parts));
+	CHECK_EQ(compact_decode_next(d, &ev, &gap, &gap_size), COMPACT_DECODED_EVENT);
+	CHECK(ev.name && !ev.name_size);
+	CHECK_EQ(compact_decode_next(d, &ev, &gap, &gap_size), COMPACT_DECODED_END);
+	compact_decoder_free(d);
+}
+
 /* ---- saves ------------------------------------------------------------------- */
 
 static struct trace_save last_save;
@@ -839,6 +863,7 @@ int main(void)
 	RUN(switches_of_any_kind_come_back_in_their_order);
 	RUN(damaged_switches_are_left_out);
 	RUN(forged_switches_end_their_block);
+	RUN(a_forged_name_without_bytes_is_empty);
 	RUN(gaps_come_back_in_their_order);
 	RUN(a_file_of_an_earlier_version_is_read);
 	RUN(a_save_announces_the_size_that_the_file_will_have);
