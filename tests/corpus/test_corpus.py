@@ -387,6 +387,7 @@ def parse_options():
     options.add_argument("--stop", action="store_true", help="stop each program for a second in the middle")
     options.add_argument("--second", action="store_true", help="run a program with a wrong answer a second time")
     options.add_argument("--only", metavar="GLOB", default="*", help="only programs with such a name")
+    options.add_argument("--every", type=int, default=1, metavar="N", help="only the first of each N programs")
     options.add_argument("--jobs", type=int, default=1, help="programs that run at the same time")
     options.add_argument("--format", choices=("jsonl", "ctf"), default="jsonl")
     options.add_argument("--keep", metavar="DIR", help="keep the traces there")
@@ -399,7 +400,7 @@ def parse_options():
 def main():
     options = parse_options()
     sources = sorted(p for kind in ("bug", "clean") for p in glob.glob(os.path.join(options.sources, f"{kind}_*.*")))
-    truths = [t for t in map(Truth, sources) if fnmatch.fnmatch(t.name, options.only)]
+    truths = [t for t in map(Truth, sources[::options.every]) if fnmatch.fnmatch(t.name, options.only)]
     if not truths:
         sys.exit(f"run corpus: no program matches '{options.only}' in {options.sources}")
     if not shutil.which(TOOL):
