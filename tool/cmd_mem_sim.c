@@ -33,7 +33,7 @@ struct mem_sim_options {
 
 static bool sim_add_places(struct mem_sim_options *q, const char *list)
 {
-	while (*list) {
+	for (;;) {
 		struct replay_place *p = &q->places[q->replay.nr_places];
 		unsigned long long id, core;
 		char *end;
@@ -50,9 +50,10 @@ static bool sim_add_places(struct mem_sim_options *q, const char *list)
 		p->id = id;
 		p->core = (uint32_t)core;
 		q->replay.nr_places++;
-		list = *end ? end + 1 : end;
+		if (!*end)
+			return true;
+		list = end + 1;
 	}
-	return q->replay.nr_places > 0;
 }
 
 static bool sim_parse_places(void *options, const struct opt_use *use)

@@ -60,9 +60,11 @@ static bool ship_watch_open(void)
 		return watch.reader != NULL;
 	watch.reader = trace_reader_follow(watch.trace, &err);
 	watch.analysis = watch.reader ? analysis_new(&options) : NULL;
-	if (!watch.analysis)
-		return false;
-	return true;
+	if (watch.analysis)
+		return true;
+	trace_reader_close(watch.reader); /* the next try opens another one */
+	watch.reader = NULL;
+	return false;
 }
 
 /* Read what there is.  0: all of it; -EAGAIN: more may follow; or a negative errno. */

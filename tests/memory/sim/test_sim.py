@@ -323,7 +323,7 @@ def threads_are_put_where_one_wants_them(dir):
     equal({t["id"]: t["core"] for t in got["threads"]}, {5: 1, 6: 1, 7: 0, 8: 0}, "cores of threads")
     equal(got["coherence"]["invalidations"], 19, "from core to core")
     contains(sim("--cores", 2, "--map", "5=2", trace, status=2).stderr, "--map: core 2")
-    for bad in ("5", "5=", "=1", "5=x", "5=1;6=1", "-5=1", "5=-1", ""):
+    for bad in ("5", "5=", "=1", "5=x", "5=1;6=1", "5=1,", ",5=1", "-5=1", "5=-1", ""):
         contains(sim("--map", bad, trace, status=2).stderr, "--map")
 
 
