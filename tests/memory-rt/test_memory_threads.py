@@ -6,7 +6,8 @@ import re
 
 from rt import FULL, alone, check, collected, compile, compilers, dump, each_family, equal, main, sizes, test
 
-MANY = 1000000 if FULL else 250000  # accesses of a thread
+MANY = 1000000 if FULL else 150000  # accesses of a thread
+STORM = 700 if FULL else 300  # milliseconds with signals
 
 
 @each_family
@@ -30,7 +31,7 @@ def eight_threads_of_many_accesses_are_all_there(dir, cc, _cxx):
 def several_packing_threads_write_the_same_accesses(dir):
     """Any number of packing threads leaves the blocks of each thread complete and in order."""
     program = compile(dir, "threads.c", compilers()[0][0])
-    seen, nr = [], 300000 if FULL else 100000
+    seen, nr = [], 300000 if FULL else 60000
     for packers in (1, 2, 9):
         trace = os.path.join(dir, f"packers-{packers}")
         collected(program, 8, nr, trace=trace, options=("--packers", str(packers), "--buffer", "2M"))
@@ -59,7 +60,7 @@ def a_trace_that_a_program_writes_alone_is_as_small(dir, cc, _cxx):
     # The program is faster than the compression, so that it waits for room.
     for under, options in ((alone, "buffer=256K"), (collected, ())):
         trace = os.path.join(dir, f"{cc}-{under.__name__}")
-        under(program, 300000 if FULL else 100000, trace=trace, options=options)
+        under(program, 300000 if FULL else 60000, trace=trace, options=options)
         equal(check(trace)["lost"], 0, "lost")
         size[under] = os.path.getsize(trace)
     if size[alone] > 1.5 * size[collected]:
@@ -70,10 +71,10 @@ def a_trace_that_a_program_writes_alone_is_as_small(dir, cc, _cxx):
 def any_number_of_short_threads_is_recorded_whole(dir, cc, _cxx):
     program = compile(dir, "short_threads.c", cc)
     # More at a time than there are slots in a machine with little shared memory.
-    threads = 10000 if FULL else 5000
+    threads, at_once = (10000, 2500) if FULL else (2600, 1300)
     for under in (alone, collected):
         trace = os.path.join(dir, f"{cc}-{under.__name__}")
-        under(program, threads, 2500, 100, trace=trace)
+        under(program, threads, at_once, 100, trace=trace)
         c = check(trace)
         equal((c["lost"], len(c["threads"])), (0, threads + 1), f"lost, and threads, {under.__name__}")
         equal(sizes(c)[4][1] // 100, threads, f"hundreds of writes, {under.__name__}")
@@ -84,8 +85,9 @@ def threads_that_all_live_and_have_no_slot_are_counted_once(dir):
     program = compile(dir, "short_threads.c", compilers()[0][0])
     few, many = os.path.join(dir, "few"), os.path.join(dir, "many")
     # With large buffers there are 1,024 slots; the 76 threads beyond them get one later, or none.
-    alone(program, 1100, 1100, 6000, "hold", trace=few, options="buffer=64M")
-    alone(program, 1100, 1100, 6000, "hold", trace=many)
+    writes = 6000 if FULL else 1500
+    alone(program, 1100, 1100, writes, "hold", trace=few, options="buffer=64M")
+    alone(program, 1100, 1100, writes, "hold", trace=many)
     few, many = check(few), check(many)
     equal(many["lost"], 0, "lost")
     equal(len(many["threads"]), 1101, "threads")
@@ -113,7 +115,7 @@ def a_signal_handler_may_come_anywhere(dir, cc, _cxx):
     program = compile(dir, "storm.c", cc)
     for under in ("alone", "collected"):
         trace = os.path.join(dir, f"{cc}-{under}")
-        r = alone(program, 700, trace=trace) if under == "alone" else collected(program, 700, trace=trace)
+        r = alone(program, STORM, trace=trace) if under == "alone" else collected(program, STORM, trace=trace)
         mine, handlers = map(int, r.stdout.split())
         c = check(trace)
         equal(sizes(c)[4][1], mine, f"writes of the program, {under}")
