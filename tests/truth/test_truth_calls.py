@@ -248,7 +248,8 @@ def mem_diff_repeats_its_limits(n, percent, share, same):
 
 @test
 def differences_are_told_exactly(dir):
-    sides = {side: Stacks(dir, Program(dir, NODES, side, f"-DEXTRA={extra}"), side + ".trace") for side, extra in (("base", 8), ("head", 56))}
+    reads = "-DREADS=" + ("20000" if FULL else "8000")
+    sides = {side: Stacks(dir, Program(dir, NODES, side, f"-DEXTRA={extra}", reads), side + ".trace") for side, extra in (("base", 8), ("head", 56))}
     sims = {side: output_of("mem", "sim", "--json", "--blame", "-n", "1000", *CACHES, s.trace) for side, s in sides.items()}
     n = Numbers("mem diff", output_of("mem", "diff", "--json", "--threshold", "7.5", "--min-share", "0.25", *CACHES,
                                       *(s.trace for s in sides.values())))

@@ -15,6 +15,7 @@ LEVELS = [{"name": "L1", "size": 1024, "line": 64, "ways": 2, "policy": "lru", "
            "inclusion": "non-inclusive", "prefetch": "none", "share": "all"}]
 CACHES = ["-l", "L1=1K,2", "-l", "L2=8K,4"]
 LIBRARY = os.environ["COROTRACER_LIBRARY"]
+ROUNDS = 20 if FULL else 8  # of most runs: the simulator in Python takes the longest
 BUILT = {}
 
 
@@ -32,7 +33,7 @@ def program():
 
 def cpp_program(dir):
     path = dir + "/cpp"
-    status, out, err = tool("mem", "c++", "--compiler=g++", "-std=c++20", "-g", "-O1", "-I" + os.path.join(SOURCE, "include"),
+    status, out, err = tool("mem", "c++", "--compiler=g++", "-std=c++20", "-g", "-O1" if FULL else "-O0", "-I" + os.path.join(SOURCE, "include"),
                             os.path.join(SOURCE, "tests/truth/memory_coroutines.cpp"), "-o", path, "-pthread")
     equal(status, 0, f"status of mem c++ ({out}{err})")
     return path
@@ -47,7 +48,7 @@ def records_of(trace):
 class CoroutineRun:
     """A run of the program: its own counts, and the trace in one order, in which everything below is compared."""
 
-    def __init__(self, dir, rounds=20, threads=2, end=(), status=0, how=("mem", "run")):
+    def __init__(self, dir, rounds=ROUNDS, threads=2, end=(), status=0, how=("mem", "run")):
         self.trace, self.ordered = dir + "/c.trace", dir + "/ordered.trace"
         got, out, err = tool(*how, "-o", self.trace, "--", program(), rounds, threads, *end)
         equal(got, status, f"status of the run ({err})")
@@ -201,7 +202,7 @@ def accesses_are_those_of_the_coroutine_that_ran(dir):
 
 @test
 def coroutines_that_change_their_thread_keep_their_accesses(dir):
-    run = CoroutineRun(dir, rounds=30, threads=3)
+    run = CoroutineRun(dir, rounds=30 if FULL else 15, threads=3)
     compare_with_program(run)
     check_coroutines(run)
     for name in "writer", "outer", "inner":
@@ -211,14 +212,14 @@ def coroutines_that_change_their_thread_keep_their_accesses(dir):
 
 @test
 def a_program_that_is_killed_loses_no_coroutine(dir):
-    run = CoroutineRun(dir, rounds=60, end=("kill",), status=-9)
+    run = CoroutineRun(dir, rounds=3 * ROUNDS, end=("kill",), status=-9)
     compare_with_program(run)
 
 
 @test
 def a_program_without_the_collector_writes_the_same(dir):
     trace = dir + "/alone.trace"
-    out = subprocess.run([program(), "20", "2"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=240,
+    out = subprocess.run([program(), str(ROUNDS), "2"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=240,
                          stdout=subprocess.PIPE, check=True).stdout
     run = CoroutineRun.__new__(CoroutineRun)
     run.trace, run.ordered = trace, dir + "/ordered.trace"
@@ -229,7 +230,7 @@ def a_program_without_the_collector_writes_the_same(dir):
 @test
 def a_killed_program_without_the_collector_is_recovered(dir):
     trace = dir + "/alone.trace"
-    out = subprocess.run([program(), "60", "2", "kill"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=240,
+    out = subprocess.run([program(), str(3 * ROUNDS), "2", "kill"], env=dict(os.environ, CACHERAY_OPTIONS="tracefile=" + trace), timeout=240,
                          stdout=subprocess.PIPE, check=False).stdout
     status, said, err = tool("mem", "recover", trace)
     equal(status, 0, f"status of mem recover ({said}{err})")
@@ -273,11 +274,12 @@ def compare_cpp(trace, truth):
 @test
 def cpp_coroutines_that_move_between_threads_at_any_time(dir):
     path, trace = cpp_program(dir), dir + "/c.trace"
-    status, out, err = tool("mem", "run", "-o", trace, "--", path, 20, 3, 10)
+    words = (20, 3, 10) if FULL else (8, 3, 10)
+    status, out, err = tool("mem", "run", "-o", trace, "--", path, *words)
     equal(status, 0, f"status of mem run ({err})")
     compare_cpp(trace, json.loads(out))
     both = dir + "/t.jsonl"
-    status, out, err = tool("run", "--mem", "-o", both, "--", path, 20, 3, 10)
+    status, out, err = tool("run", "--mem", "-o", both, "--", path, *words)
     equal(status, 0, f"status of run --mem ({err})")
     compare_cpp(both + ".memory", json.loads(out))
     contains(err, "of 4 threads")
@@ -291,7 +293,7 @@ class BothRun(CoroutineRun):
         self.trace, self.ordered = memory or self.coroutines + ".memory", dir + "/ordered.trace"
         if memory:
             os.makedirs(os.path.dirname(memory))
-        got, out, err = tool("run", "--mem" + ("=" + memory if memory else ""), *options, "-o", self.coroutines, "--", program(), 20, 2, *end)
+        got, out, err = tool("run", "--mem" + ("=" + memory if memory else ""), *options, "-o", self.coroutines, "--", program(), ROUNDS, 2, *end)
         equal(got, status, f"status of run --mem ({err})")
         self.message = err
         self.read(json.loads(out))

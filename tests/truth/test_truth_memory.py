@@ -776,7 +776,7 @@ def a_quiet_memory_trace_is_told_exactly(dir):
 
 @test
 def a_memory_trace_of_a_busy_machine_is_told_exactly(dir):
-    run = MemoryRun(dir, rounds=40, threads=3, load=True)
+    run = MemoryRun(dir, rounds=40 if FULL else 16, threads=3, load=True)
     check_run(dir, run)
     check_check(run, run.trace, True)
     check_stat(run, run.raw_path)
@@ -785,14 +785,14 @@ def a_memory_trace_of_a_busy_machine_is_told_exactly(dir):
 
 @test
 def a_killed_program_is_told_exactly(dir):
-    run = MemoryRun(dir, rounds=500, end=["kill"], status=None)
+    run = MemoryRun(dir, rounds=500 if FULL else 200, end=["kill"], status=None)
     check_run(dir, run, exit_status=128 + signal.SIGKILL, signal_number=signal.SIGKILL)
     check_check(run, run.trace, True)
 
 
 @test
 def dropped_accesses_are_told_exactly(dir):
-    for rounds in (2500, 2500, 5000, 10000):  # a quick machine may keep up for once
+    for rounds in (2500 if FULL else 1000, 2500, 5000, 10000):  # a quick machine may keep up for once
         run = MemoryRun(dir, rounds=rounds, options=["--on-full", "drop", "--buffer", "256K"], load=True, status=None)
         if run.summary["files"][0]["lost"]:
             break

@@ -5,6 +5,9 @@
 #ifndef EXTRA
 #define EXTRA 8
 #endif
+#ifndef READS
+#define READS 20000
+#endif
 
 struct node {
 	long key;
@@ -23,7 +26,7 @@ __attribute__((noinline)) static void read_nodes(void)
 {
 	size_t i;
 
-	for (i = 0; i < 20000; i++)
+	for (i = 0; i < READS; i++)
 		sum += nodes[i % 4096].key;
 }
 
