@@ -2,7 +2,7 @@
 """test_generate.py - specs, and the code generated from them.
 
 The rules of the layout are stated here a second time, from their description and not from
-the code: 100 random specs (300 with COROTRACER_FULL=1) must give the same layout, and the
+the code: 50 random specs (300 with COROTRACER_FULL=1) must give the same layout, and the
 compiler must give their structs that layout.
 """
 import json
@@ -193,7 +193,7 @@ def random_specs_are_laid_out_by_the_rules(dir):
         if i % 7 == 0 or i < 20: # alternating between dialects, languages and clocks
             compile_asserts(folder, language, compilers[(i + i // 7) % len(compilers)], wanted)
 
-    specs = [random_frames(rng, classic=i % 2 == 0) for i in range(300 if FULL else 100)]
+    specs = [random_frames(rng, classic=i % 2 == 0) for i in range(300 if FULL else 50)]
     all_of([partial(check, i, frames) for i, frames in enumerate(specs)])
 
 
