@@ -29,8 +29,17 @@ resolver = "2"
 [profile.release]
 debug = 1
 """
-# Programs that mostly sleep need no optimized code: optimizing takes half of their build.
-PROFILES = {"all": "opt-level = 0\n"}
+# Programs that mostly sleep need no optimized code: optimizing takes half of their build.  Crates that are fetched have no lines that a
+# report names: without their debug information the build and the reading of symbols are shorter.
+PROFILES = {"all": """opt-level = 0
+
+[profile.release.package."*"]
+debug = false
+codegen-units = 1
+
+[profile.release.build-override]
+codegen-units = 1
+"""}
 
 
 def stage(name, members):

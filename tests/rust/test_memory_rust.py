@@ -12,6 +12,7 @@ from rust import *
 LIBRARY = os.path.join(os.path.dirname(os.path.abspath(TOOL)), "lib", "libcacheray.a")
 INSTRUMENTED = ["-Zsanitizer=thread", "-Zexternal-clangrt", "-Cunsafe-allow-abi-mismatch=sanitizer"]
 BUILT = {}
+FULL = os.environ.get("COROTRACER_FULL") == "1"
 
 
 def build(name, flags, *args, env=None):
@@ -32,7 +33,8 @@ def build(name, flags, *args, env=None):
 
 
 def instrumented():
-    return build("memory", INSTRUMENTED, env={"RUSTC_BOOTSTRAP": "1"})
+    # Without COROTRACER_FULL=1 a little optimized: the optimizer takes most of the build.
+    return build("memory", INSTRUMENTED, env={"RUSTC_BOOTSTRAP": "1", "CARGO_PROFILE_RELEASE_OPT_LEVEL": "3" if FULL else "1"})
 
 
 def with_c_code(dir):
