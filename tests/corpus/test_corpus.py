@@ -286,20 +286,15 @@ def record(truth, program, trace, options):
 
 
 def read_report(trace):
-    done = subprocess.run([TOOL, "report", "--json", trace], capture_output=True, text=True, timeout=LONGEST)
+    """The findings, and whether a gate that fails on all kinds of them lets the program pass."""
+    done = subprocess.run([TOOL, "report", "--json", "--fail-on", "all", trace], capture_output=True, text=True, timeout=LONGEST)
     try:
         report = json.loads(done.stdout)
     except ValueError:
         raise Wrong(f"report: {done.stderr.strip()[-200:]}") from None
     if report["totals"]["lost"] or report["totals"]["coroutines"] == 0:
         raise Wrong(f"incomplete trace: {report['totals']}")
-    return report["findings"]
-
-
-def passes_gate(trace):
-    done = subprocess.run([TOOL, "report", "--fail-on", "all", trace], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, timeout=LONGEST)
-    return done.returncode == 0
+    return report["findings"], done.returncode == 0
 
 
 def examine(truth, options, folder):
@@ -316,8 +311,9 @@ def examine(truth, options, folder):
                 continue
         else:
             return Verdict(truth, failure="the bug did not happen in five runs")
-        verdict = Verdict(truth, read_report(trace))
-        verdict.gate_failed = not truth.is_bug and not passes_gate(trace)
+        findings, passes = read_report(trace)
+        verdict = Verdict(truth, findings)
+        verdict.gate_failed = not truth.is_bug and not passes
         return verdict
     except Wrong as wrong:
         return Verdict(truth, failure=str(wrong))
