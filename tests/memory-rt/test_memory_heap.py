@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from rt import CLEAN, PROGRAMS, TOOL, alone, check, chosen_levels, collected, compile, contains, dump, each_compiler, each_family, equal, main
+from rt import CLEAN, PROGRAMS, TOOL, alone, check, chosen_levels, collected, compile, contains, dump, each_compiler, each_cxx_compiler, each_family, equal, main
 
 CACHES = ["--cache", "L1=32K,8", "--cache", "LL=1M,16"]
 
@@ -68,7 +68,7 @@ def accesses_and_blocks(trace):
 @each_compiler
 def blocks_are_counted_at_the_functions_that_allocate_them(dir, cc, _cxx):
     for level in chosen_levels(cc, "-O0", "-O2"):
-        program = compile(dir, "heap_blocks_of.c", cc, level)
+        program = compile(dir, "heap_blocks_of.c", cc, level, "-no-pie")  # as in other cases; those below have a PIE
         trace = os.path.join(dir, f"{cc}{level}")
         run = subprocess.run([TOOL, "mem", "run", "-q", "-o", trace, "--", program, "plain"], capture_output=True,
                              text=True, env=CLEAN, timeout=120)
@@ -183,7 +183,7 @@ def signals_while_blocks_are_recorded_do_not_stop_the_program(dir, cc, _cxx):
         assert c["allocations"] > 60000 or c["lost"] > 0, c
 
 
-@each_compiler
+@each_cxx_compiler
 def objects_of_cpp_are_counted_at_their_function(dir, cc, cxx):
     for level in chosen_levels(cxx, "-O0", "-O2"):
         program = compile(dir, "heap_objects.cc", cxx, level, "-no-pie", cxx=True)

@@ -11,7 +11,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "memory-rt"))
-from rt import BUILT, CLEAN, FULL, TOOL, chosen_levels, compile, compiler_ends, each_compiler, equal, main, test, with_compilers  # noqa: E402
+from rt import BUILT, CLEAN, FULL, TOOL, chosen_levels, compile, each_compiler, each_cxx_compiler, equal, main, test  # noqa: E402
 
 LIST = pathlib.Path(TOOL).resolve().parent / "tests" / "memory" / "types" / "list_access_types"
 CACHES = ("--cache", "L1=4K,4", "--cache", "LL=64K,8")
@@ -198,11 +198,7 @@ def folded(name):
     return name.replace("int const", "K").replace("const int", "K").replace("> >", ">>").replace("> >", ">>")
 
 
-def cxx_compilers():
-    """Without COROTRACER_FULL=1 not the newest clang: its headers are those of g++, and take the longest."""
-    return compiler_ends() if FULL else compiler_ends()[:2]
-
-
+@each_cxx_compiler
 def nodes_of_containers_have_their_types(dir, cc, cxx):
     for level in chosen_levels(cxx, *LEVELS):
         trace, _ = traced("containers.cc", cxx, level, cxx=True)
@@ -211,9 +207,6 @@ def nodes_of_containers_have_their_types(dir, cc, cxx):
             assert name in types, f"{cxx} {level}: no {name} among {sorted(types)}"
             missing = set(fields) - types[name]
             assert not missing, f"{cxx} {level}: {name} has no {missing}: {sorted(types[name])}"
-
-
-with_compilers(nodes_of_containers_have_their_types, cxx_compilers)
 
 
 CODE = {"struct table.nr", "struct table.slots", "struct node.left", "struct node.right", "struct node.key", "struct node.hits",
