@@ -193,11 +193,12 @@ class Machine:
     def fill(self, core, k, line, dirty=False, shared=False, prefetched=False):
         c = self.cache(core, k)
         victim = None
+        # Two cores may evict the same line: the second did not ask for what is there already.
         if not (self.levels[k]["inclusion"] == "exclusive" and c.has(line)):
             victim = c.insert(line)
+            if k < self.private:
+                self.asked.add((core, line))
         flags = victim in c.dirty, victim in c.prefetched, victim in c.shared
-        if k < self.private:
-            self.asked.add((core, line))
         if victim is not None:
             c.forget(victim)
         if dirty:

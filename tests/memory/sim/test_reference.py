@@ -98,6 +98,18 @@ def cores_of_their_own_and_shared_levels(dir):
 
 
 @test
+def a_line_that_two_cores_evict_is_lost_by_the_one_that_asked_for_it(dir):
+    """Cores 0 and 1 share the first cache.  Core 0 evicts a line of core 1 that the second one has already; core 4 writes to it."""
+    levels = [level(512 << (2 * k), 4, share=s, inclusion="exclusive" if k else "non-inclusive") for k, s in enumerate((2, 4, "all"))]
+    accesses = [(100, 0x100C0, 1, False), (102, 0x10044, 200, False), (103, 0x100D8, 8, False), (105, 0x11804, 16, True),
+                (104, 0x11109, 8, True), (103, 0x10113, 4, True), (102, 0x10050, 200, False), (103, 0x104EC, 200, True),
+                (100, 0x10BB2, 8, True), (103, 0x10D0B, 8, True), (103, 0x10098, 8, True), (100, 0x112A0, 1, False),
+                (100, 0x10216, 4, False), (101, 0x1000C, 16, False), (104, 0x100E0, 200, True), (102, 0x10050, 200, True)]
+    got = compare(dir, {"levels": levels, "cores": 5}, accesses, "a line of two cores")
+    equal(got["coherence"]["true_sharing"], 3, "true sharing")
+
+
+@test
 def prefetch(dir):
     rng = random.Random(4)
     for first, second, inclusion, cores in product(("none", "next-line", "tagged"), ("none", "next-line", "tagged"),
