@@ -2,9 +2,9 @@
 // live.ts - updates from the server, one after another, and messages when they stop; pause and resume.
 
 import { parseJson } from "./base/json.ts";
+import { pageBase } from "./base/route.ts";
 import type { Delta } from "./data/types.ts";
 import type { Trace } from "./trace.ts";
-import { pageBase } from "./worker/client.ts";
 
 // Updates that wait: with more, the page is too slow, and asks for all of them in one.
 const WAITING_MAX = 3;
@@ -16,6 +16,7 @@ export class LiveFeed {
 	private waiting = 0;
 	private tries = 0;
 	private retry = 0;
+	private isPaused = false; // as the user wants it; the page says so when the last update is shown
 
 	constructor(trace: Trace) {
 		this.trace = trace;
@@ -39,10 +40,11 @@ export class LiveFeed {
 
 	// The page stays as it is; what happens meanwhile comes with the first update afterwards.
 	setPaused(isPaused: boolean): void {
-		if (isPaused === (this.trace.live === "paused")) return;
+		if (isPaused === this.isPaused) return;
+		this.isPaused = isPaused;
 		clearTimeout(this.retry);
 		if (isPaused) this.stop("paused");
-		else void this.queue.then(() => this.start());
+		else this.startAgain();
 	}
 
 	// In their order; a delta that cannot be parsed is skipped.
@@ -63,8 +65,13 @@ export class LiveFeed {
 		if (!source) return;
 		source.close();
 		this.source = null;
+		this.startAgain();
+	}
+
+	// After the updates that wait, unless the page was paused or started meanwhile.
+	private startAgain(): void {
 		void this.queue.then(() => {
-			if (this.trace.live === "live" && !this.source) this.start();
+			if (!this.isPaused && !this.source) this.start();
 		});
 	}
 

@@ -45,3 +45,8 @@ export function viewHref(view: string, params: Params = {}): string {
 export function coroHref(id: string, at = NaN): string {
 	return formatRoute({ view: "coroutine", coro: id, params: Number.isNaN(at) ? {} : { at: String(Math.round(at)) } });
 }
+
+// The address below which the server has what belongs to the page.
+export function pageBase(): string {
+	return new URL(".", location.href).href;
+}

@@ -3,6 +3,7 @@
 // the page.
 
 import workerSource from "worker-source";
+import { pageBase } from "../base/route.ts";
 import { download, sectionText, unpack } from "../data/raw.ts";
 import { Engine, type Progress } from "./engine.ts";
 import type { FromPage, ToPage } from "./messages.ts";
@@ -13,10 +14,6 @@ export interface Caller {
 
 export function isServed(): boolean {
 	return document.getElementById("ct-meta") === null;
-}
-
-export function pageBase(): string {
-	return new URL(".", location.href).href;
 }
 
 interface Pending {
