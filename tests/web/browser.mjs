@@ -36,6 +36,9 @@ export async function withBrowser(fn) {
 export function watch(page, origin = null) {
 	const troubles = [];
 	page.setDefaultTimeout(120_000); // a slow machine must not fail the test
+	// Looks every 50 ms unless told otherwise: to look in every frame keeps the page drawing.
+	const { waitForFunction } = Object.getPrototypeOf(page);
+	page.waitForFunction = (fn, arg, options) => waitForFunction.call(page, fn, arg, { polling: 50, ...options });
 	page.on("console", (m) => {
 		if (m.type() === "error" || m.type() === "warning") troubles.push(`console: ${m.text()}`);
 	});
@@ -52,13 +55,35 @@ export function watch(page, origin = null) {
 	return troubles;
 }
 
+// Pages that were closed, by their options: a page that is used again starts no process. With COROTRACER_FULL=1 each is a new one.
+const closed = new WeakMap(); // by browser
+
+async function takePage(browser, options) {
+	const key = JSON.stringify(options);
+	if (!closed.has(browser)) closed.set(browser, new Map());
+	const idle = closed.get(browser);
+	const page = idle.get(key) ?? await (await browser.newContext(options)).newPage();
+	idle.delete(key);
+	const giveBack = async () => {
+		if (FULL || idle.has(key)) return page.context().close();
+		page.removeAllListeners();
+		await page.evaluate(() => localStorage.clear());
+		// A page with notes that are not saved asks, and stays.
+		if (!await page.goto("about:blank").then(() => true, () => false)) return page.context().close();
+		await page.emulateMedia({ media: null, colorScheme: options.colorScheme });
+		await page.setViewportSize(options.viewport);
+		await page.mouse.move(0, 0);
+		idle.set(key, page);
+	};
+	return { page, giveBack };
+}
+
 export async function openFile(browser, file, hash = "", options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "light", ...options });
-	const page = await context.newPage();
+	const { page, giveBack } = await takePage(browser, { viewport: { width: 1440, height: 900 }, colorScheme: "light", ...options });
 	const troubles = watch(page);
 	await page.goto(pathToFileURL(file).href + hash);
 	await ready(page);
-	return { page, troubles, close: () => context.close() };
+	return { page, troubles, close: giveBack };
 }
 
 export async function ready(page) {
@@ -89,10 +114,12 @@ export async function csv(page, what) {
 	return parseCsv(readFileSync(await download.path(), "utf8"));
 }
 
-// What axe-core finds in the page as it is.
+// What axe-core finds in the page as it is. Contrast takes most of its time: it is checked in the first view of an opened
+// page, with COROTRACER_FULL=1 in each; colours.test.ts has the contrast of text and ground in both themes.
 export async function violations(page) {
-	if (!await page.evaluate(() => "axe" in window)) await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
+	const isFirst = !await page.evaluate(() => "axe" in window);
+	if (isFirst) await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
 	// A view's link that is scrolled out of sight is no skip link. What is right need not be described.
-	return page.evaluate(async () => (await window.axe.run({ rules: { "skip-link": { enabled: false } }, resultTypes: ["violations"] }))
-		.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(" | ")}`));
+	return page.evaluate(async (contrast) => (await window.axe.run({ rules: { "skip-link": { enabled: false }, "color-contrast": { enabled: contrast } }, resultTypes: ["violations"] }))
+		.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(" | ")}`), FULL || isFirst);
 }

@@ -32,7 +32,7 @@ export async function openMeasured(browser, file, hash = "") {
 	return { page, troubles, firstMs, allMs, longest, close: () => context.close() };
 }
 
-export const PAN_ROUNDS = FULL ? 6 : 3;
+export const PAN_ROUNDS = FULL ? 6 : 2;
 
 // Drags and zooms the timeline for @rounds, two thirds of them inwards; returns the longest task and the number of frames.
 export async function panAndZoom(page, rounds) {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { csv, openFile, painted, SCHEMES, violations, withBrowser } from "./browser.mjs";
+import { csv, FULL, openFile, painted, SCHEMES, violations, withBrowser } from "./browser.mjs";
 import { freshOut, hostileTrace, OUT, pageData, ROOT, TOOL, withData } from "./fixtures.mjs";
 
 const BASE = process.env.DIFF_TARGET ?? join(ROOT, "build/tests/diff_target");
@@ -245,12 +245,12 @@ test("axe finds nothing, and the page fits every width; screenshots, light and d
 	for (const colorScheme of SCHEMES) {
 		await on(repeated.html, "", async (page) => {
 			assert.deepEqual(await violations(page), []);
-			await page.screenshot({ path: join(OUT, "screenshots", `compare-${colorScheme}.png`) });
+			if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `compare-${colorScheme}.png`) });
 			await page.setViewportSize({ width: 390, height: 844 });
 			await painted(page);
 			const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 			assert.ok(wide <= 0, `${wide} pixels too wide`);
-			await page.screenshot({ path: join(OUT, "screenshots", `compare-${colorScheme}-narrow.png`) });
+			if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `compare-${colorScheme}-narrow.png`) });
 		}, { colorScheme, viewport: { width: 1440, height: 2600 } });
 	}
 });

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { csv, openFile, painted, withBrowser } from "./browser.mjs";
+import { csv, FULL, openFile, painted, withBrowser } from "./browser.mjs";
 import { freshOut, OUT, pageOf } from "./fixtures.mjs";
 
 const BASE = 36012000000000;
@@ -90,7 +90,7 @@ for (const by of ["", "&by=coroutine"]) {
 		await on(measured.html, `#view=timeline${by}`, async (page) => {
 			await painted(page);
 			await page.locator(".lane-legend", { hasText: "blocked in the kernel" }).waitFor();
-			await page.screenshot({ path: join(OUT, "screenshots", `cpu${by.slice(4)}.png`) });
+			if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `cpu${by.slice(4)}.png`) });
 			const rows = await csv(page, "what is in sight");
 			const slices = rows.filter((r) => r.what === "running");
 			assert.deepEqual(slices.map((r) => [r.queued_ns, r.blocked_ns]), [["2000000", "4000000"], ["1000000", "0"], ["", ""]]);

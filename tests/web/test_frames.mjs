@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openFile, painted, ready, watch, withBrowser } from "./browser.mjs";
+import { FULL, openFile, painted, ready, watch, withBrowser } from "./browser.mjs";
 import { endTool, freshOut, OUT, pageOf, ROOT, TOOL, until } from "./fixtures.mjs";
 
 const TRACED = process.env.FRAMES_TRACED ?? join(ROOT, "build/tests/frames/run/frames_traced_pie");
@@ -90,7 +90,7 @@ async function tipAt(page, ms) {
 for (const by of ["", "&by=coroutine"]) {
 	test(`timeline${by}: the tip of a frame has type, buffer and fields, that of many their number`, async () => {
 		await on(some.html, `#view=timeline${by}`, async (page) => {
-			await page.screenshot({ path: join(OUT, "screenshots", `frames${by.slice(4)}.png`) });
+			if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `frames${by.slice(4)}.png`) });
 			const one = await tipAt(page, 20);
 			assert.match(one, /^frame step\n/);
 			assert.match(one, /buffer\s+App\s+saved by\s+worker #1\s+thread\s+9\s+number\s+7\s+cycles\s+not measured\s+text\s+<b>"x"<\/b>/);
@@ -119,7 +119,7 @@ test("a click chooses a mark, a second one opens the coroutine, or shows the sin
 		await page.mouse.click(...await pointOf(page, 40));
 		await page.waitForFunction(() => /from=39\d{6}&to=40\d{6}/.test(location.hash), null, { timeout: 20_000 });
 		await painted(page);
-		await page.screenshot({ path: join(OUT, "screenshots", "frames-single.png") });
+		if (FULL) await page.screenshot({ path: join(OUT, "screenshots", "frames-single.png") });
 	});
 	await on(some.html, "#view=timeline&by=coroutine", async (page) => {
 		await page.mouse.click(...await pointOf(page, 20));
@@ -153,12 +153,12 @@ test("frames can be hidden, and the link keeps that", async () => {
 });
 
 test("of very many frames it is said how many the file has", async () => {
-	const many = framesTrace("many", Array.from({ length: 20_000 }, (_, i) => [10 + i * 0.002, 1, 9, "step", { i }]));
+	const many = framesTrace("many", Array.from({ length: 10_000 }, (_, i) => [10 + i * 0.004, 1, 9, "step", { i }]));
 	await on(many.html, "#view=timeline", async (page) => {
-		assert.match(await tipAt(page, 30), /^\d+ frames[^]*of the run\s+5 000 of 20 000 frames are here, evenly spread/);
+		assert.match(await tipAt(page, 30), /^\d+ frames[^]*of the run\s+5 000 of 10 000 frames are here, evenly spread/);
 	});
 	const { page, close } = await openFile(browser, many.html);
-	assert.match(plain(await page.locator("body").innerText()), /frames\s+20 000 \(this page has 5 000, evenly spread\), none lost/);
+	assert.match(plain(await page.locator("body").innerText()), /frames\s+10 000 \(this page has 5 000, evenly spread\), none lost/);
 	await close();
 });
 
@@ -196,6 +196,6 @@ test("live: frames appear on the lanes while the program runs", async (t) => {
 		return "";
 	};
 	await until("a mark has frames", async () => /types\s+step \d+/.test(await count()));
-	await page.screenshot({ path: join(OUT, "screenshots", "frames-live.png") });
+	if (FULL) await page.screenshot({ path: join(OUT, "screenshots", "frames-live.png") });
 	assert.deepEqual(troubles, []);
 });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { painted } from "./browser.mjs";
+import { FULL, painted } from "./browser.mjs";
 import { OUT, ROOT, TOOL, until } from "./fixtures.mjs";
 import { digits, DIR, live, open, start, urlOf } from "./live_page.mjs";
 
@@ -69,7 +69,7 @@ test("starts, works, stalls and is killed: the page follows", async (t) => {
 		await painted(page);
 	}
 	await page.waitForSelector(".events-panel [role=row][aria-rowindex='2']:not([hidden])");
-	await page.screenshot({ path: join(OUT, "screenshots", "live-coroutine.png") });
+	if (FULL) await page.screenshot({ path: join(OUT, "screenshots", "live-coroutine.png") });
 
 	process.kill(programOf(run.child.pid), "SIGKILL");
 	await live(page, "ended");

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { csv, openFile, painted, ready, SCHEMES, withBrowser } from "./browser.mjs";
+import { csv, FULL, openFile, painted, ready, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, memoryPage, OUT, ROOT } from "./fixtures.mjs";
 
 const EVIL = "<script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\">\u202e";
@@ -105,7 +105,7 @@ test("coroutines: every kind and every await, and a row for accesses outside", a
 			[c.kind ?? "(outside of all coroutines)", ...part(c), percent(c.cost, data.cost)]).sort());
 		assert.deepEqual((await cells(page, "Awaits")).sort(), data.coroutines.flatMap((c) => c.awaits.map((a) =>
 			[a.file === null ? "(no await before)" : `${a.function} ${a.file}:${a.line}`, c.kind, ...part(a), percent(a.cost, data.cost)])).sort());
-		await page.screenshot({ path: join(OUT, "coroutines.png"), fullPage: true });
+		if (FULL) await page.screenshot({ path: join(OUT, "coroutines.png"), fullPage: true });
 	});
 	await on(particles.html, "", async (page) => assert.equal(await page.locator('table[aria-label="Coroutines"]').count(), 0));
 });
@@ -242,7 +242,7 @@ test("everything has a name for those who listen, and fits every width and paper
 			await page.emulateMedia({ media: "print" });
 			assert.equal(await page.locator(".tabs").isVisible(), false);
 			assert.equal(await page.locator('table[aria-label="Threads"]').isVisible(), true);
-		});
+		}, { colorScheme: "dark" }); // other tests open the light ones
 	}
 });
 
@@ -258,12 +258,12 @@ test("damage is told in words", async () => {
 	}
 });
 
-test("screenshots, light and dark", async () => {
+test("screenshots, light and dark", { skip: !FULL && "with COROTRACER_FULL=1" }, async () => {
 	for (const colorScheme of SCHEMES) {
 		for (const [name, { html }] of Object.entries({ particles, counters })) {
 			await on(html, "", async (page) => {
 				await page.locator(".heat-block").first().focus();
-				await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });
+				if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });
 			}, { colorScheme, viewport: { width: 1440, height: 1600 } });
 		}
 	}

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
+import { FULL, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, memoryPage, OUT, ROOT, until } from "./fixtures.mjs";
 
 const SOURCE = join(ROOT, "tests/memory/calls/called.c");
@@ -168,7 +168,7 @@ test("names for those who listen, every width, screenshots", async () => {
 				.filter((e) => !(e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") || e.textContent.trim())).length);
 			assert.equal(nameless, 0);
 			await page.setViewportSize({ width: 1440, height: 1600 });
-			for (const part of ["functions", "flame", "source"]) await page.locator(`#${part}`).screenshot({ path: join(OUT, `${part}-${colorScheme}.png`) });
+			if (FULL) for (const part of ["functions", "flame", "source"]) await page.locator(`#${part}`).screenshot({ path: join(OUT, `${part}-${colorScheme}.png`) });
 		}, { colorScheme });
 	}
 });

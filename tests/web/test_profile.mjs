@@ -3,7 +3,7 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { csv, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
+import { csv, FULL, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, HOSTILE, OUT, pageData, profilePage, withData } from "./fixtures.mjs";
 
 let browser;
@@ -133,7 +133,7 @@ test("texts stay text, losses are said, and many or deep stacks do not break the
 test("everything fits every width; screenshots, light and dark", async () => {
 	for (const colorScheme of SCHEMES) {
 		await on(sampled.html, "", async (page) => {
-			await page.screenshot({ path: join(OUT, "screenshots", `profile-${colorScheme}.png`) });
+			if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `profile-${colorScheme}.png`) });
 			await page.setViewportSize({ width: 390, height: 844 });
 			await painted(page);
 			const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { csv, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
+import { csv, FULL, openFile, painted, SCHEMES, withBrowser } from "./browser.mjs";
 import { freshOut, HOSTILE, OUT, pageData, TOOL, whyPage, withData } from "./fixtures.mjs";
 
 let browser;
@@ -216,12 +216,12 @@ test("everything fits every width; screenshots, light and dark", async () => {
 	for (const colorScheme of SCHEMES) {
 		for (const [name, { html }] of Object.entries({ stacks, forgotten })) {
 			await on(html, "", async (page) => {
-				await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });
+				if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });
 				await page.setViewportSize({ width: 390, height: 844 });
 				await painted(page);
 				const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 				assert.ok(wide <= 0, `${wide} pixels too wide`);
-				await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}-narrow.png`) });
+				if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}-narrow.png`) });
 			}, { colorScheme, viewport: { width: 1440, height: 1000 } });
 		}
 	}

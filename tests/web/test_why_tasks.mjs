@@ -180,12 +180,12 @@ test("rings and branches fit every width; screenshots, light and dark", async ()
 	for (const colorScheme of SCHEMES) {
 		for (const [name, made] of Object.entries({ ring, family, branches, faults })) {
 			if (made) await on(made.html, "", async (page) => {
-				await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });
+				if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}.png`) });
 				await page.setViewportSize({ width: 390, height: 844 });
 				await painted(page);
 				const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 				assert.ok(wide <= 0, `${name}: ${wide} pixels too wide`);
-				await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}-narrow.png`) });
+				if (FULL) await page.screenshot({ path: join(OUT, "screenshots", `${name}-${colorScheme}-narrow.png`) });
 			}, { colorScheme, viewport: { width: 1440, height: 1400 } });
 		}
 	}
