@@ -189,7 +189,7 @@ function hostileData() {
 		waits_for: i % 2 ? { kind: text, type: text, more: { text } } : { kind: "descriptor", descriptors: [{ descriptor: 1, in_awaiter: true, state: "open", type: text, peer: text }] },
 	}));
 	groups.push({ ...groups[0], stack: Array.from({ length: 20_000 }, (_, i) => level("deep", i)) });
-	for (let i = 0; i < 1000; i++) groups.push({ ...groups[0], stack: [level(`many ${i}`, i)], waits_for: null });
+	for (let i = 0; i < (FULL ? 1000 : 300); i++) groups.push({ ...groups[0], stack: [level(`many ${i}`, i)], waits_for: null });
 	return {
 		pid: 1, name: HOSTILE[0], coroutines: 1, finished: 1, running: 1, changed: 1, groups, stopped_ns: 5, busy: true, problem: HOSTILE[1],
 		threads: [{ tid: 1, name: HOSTILE[1], state: HOSTILE[1], system_call: HOSTILE[2] }],
