@@ -108,10 +108,13 @@ class World:
     def make_traces(self):
         self.call("run", "-q", "-o", "trace.jsonl", "--", "./app")
         self.call("run", "-q", "-o", "b.ct", "--", "./app")
-        for name in ("trace.ct", "trace.ctf", "a.ct", "base.ct", "head.ct", "base.jsonl", "head.jsonl", "app.jsonl",
-                     *(f"{side}{n}.jsonl" for side in ("base", "head") for n in (1, 2, 3))):
-            kind = name.rsplit(".", 1)[1]
-            self.call("export", "-q", kind, "-i", "trace.jsonl", "-o", name)
+        for kind in ("ct", "ctf"):
+            self.call("export", "-q", kind, "-i", "trace.jsonl", "-o", "trace." + kind)
+        for name in ("a", "base", "head"):
+            shutil.copy(self.dir + "/trace.ct", f"{self.dir}/{name}.ct")
+        for name in ("base", "head", *(f"{side}{n}" for side in ("base", "head") for n in (1, 2, 3))):
+            for suffix in (".jsonl", ".jsonl.meta"):
+                shutil.copy(f"{self.dir}/trace{suffix}", f"{self.dir}/{name}{suffix}")
         self.call("attach", "-q", "-p", self.frames.pid, "-b", "Server", "-o", "server.ppt", "--duration", "0.3")
         self.call("mem", "cc", "-O2", "-g", "-o", "memory_app", "app.c")
         self.call("run", "-q", "--mem", "-o", "app.jsonl", "--", "./memory_app")
@@ -135,7 +138,9 @@ class World:
             command += f" -p {self.collect('--flight-recorder', '1M', '-o', self.dir + '/flight.jsonl')}"
         if command in ("corotracer top", "corotracer top --json"):
             command += f" -p {self.collect('-o', self.dir + '/live.ct')}"
-        command = command.replace("--duration 30", "--duration 1")
+        command = re.sub("--duration [123]0", "--duration 1", command)
+        # Fewer steps than on the page, whose numbers are those of a long run.
+        command = command.replace("./particles 20000 10", "./particles 2000 2")
         command = re.sub(r"\b(PID|25232)\b", str(self.pid_for(command)), command)
         command = re.sub(r"-b NAME\b", "-b Server", command)
         if "decode" in command or "export" in command:
