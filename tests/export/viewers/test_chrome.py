@@ -138,10 +138,8 @@ def stacked(events):
     return out
 
 
-def compare_with_viewer(trace, has_ends=True):
+def compare_with_viewer(events, model, has_ends=True):
     """has_ends: of all coroutines; the viewer warns of tracks without an end."""
-    export(trace, kind="chrome")
-    events, model = load(trace + ".chrome"), packages.trace_viewer(trace + ".chrome")
     assert all(w.startswith("flow_") or (not has_ends and w == "async_slice_parse_error") for w in model["warnings"]), model["warnings"]
     wanted = stacked(events)
     threads = {t["tid"]: t for t in model["threads"] if t["tid"] is not None}
@@ -162,12 +160,18 @@ def compare_with_viewer(trace, has_ends=True):
 
 @test
 def the_viewer_of_chrome_tracing_has_the_slices_as_they_were(dir):
-    _, threads = compare_with_viewer(trace_of(dir, *CHANNELS_FOR_A_MOMENT))
-    equal({t["process"] for t in threads.values()}, {os.path.basename(CHANNELS)}, "processes")
     # Each resumed by the one before.
     steps = [line(i, 10**9 + 10**5 * i, True) for i in range(1, 6)] + [line(i, 10**9 + 10**5 * (11 - i), False) for i in range(5, 0, -1)]
     write(dir + "/nested.jsonl", steps)
-    wanted, _ = compare_with_viewer(dir + "/nested.jsonl", has_ends=False)
+    paths = [trace_of(dir, *CHANNELS_FOR_A_MOMENT), dir + "/nested.jsonl"]
+    for path in paths:
+        export(path, kind="chrome")
+    drawn = [path + ".chrome" for path in paths]
+    run_events, nested_events = map(load, drawn)
+    run_model, nested_model = packages.trace_viewer(*drawn)
+    _, threads = compare_with_viewer(run_events, run_model)
+    equal({t["process"] for t in threads.values()}, {os.path.basename(CHANNELS)}, "processes")
+    wanted, _ = compare_with_viewer(nested_events, nested_model, has_ends=False)
     equal(sorted(depth for depth, *_ in wanted[7]), [0, 1, 2, 3, 4], "depths")
 
 

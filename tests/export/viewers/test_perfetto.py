@@ -28,12 +28,17 @@ def export(trace, out=None, kind="perfetto", status=0, **kwargs):
 
 
 def draw(trace, **kwargs):
-    pb = packages.schema()
+    packages.schema()
     summary, _ = export(trace, **kwargs)
+    return load_drawn(trace, summary)
+
+
+def load_drawn(trace, summary):
+    """What an export of the trace has drawn."""
     with open(trace + ".perfetto", "rb") as f:
         data = f.read()
     equal(summary["bytes"], len(data), "bytes")
-    return drawn.Drawn(pb, data)
+    return drawn.Drawn(packages.schema(), data)
 
 
 def same(got, wanted, what):
@@ -118,6 +123,8 @@ def everything_of_a_real_run_is_drawn(dir):
 def every_bug_of_the_corpus_is_drawn_as_it_was(dir):
     scenarios = re.findall(r"^  (\S+)$", subprocess.run([BUGGY], capture_output=True, text=True, check=False).stderr, re.M)
     assert len(scenarios) > 20, scenarios
+    if not os.environ.get("COROTRACER_FULL"):
+        scenarios.remove("busy-yield")  # one coroutine that yields 5,000 times
     for scenario in scenarios:
         trace = trace_of(dir, BUGGY, scenario, name=scenario.replace("/", "-") + ".jsonl", env=ENV)
         r, d = reading.Reading(trace), draw(trace)
@@ -302,7 +309,7 @@ def what_is_too_late_is_told_and_not_drawn(dir):
     summary, err = export(dir + "/t.jsonl", status=1)
     equal((summary["left_out"], summary["rows"]), (1, 70000), "left out")
     contains(err, "1 events are too far out of order")
-    d = draw(dir + "/t.jsonl", status=1)
+    d = load_drawn(dir + "/t.jsonl", summary)
     told, = d.instants_named("unreadable parts of the trace")
     equal(told[4]["events too late to be drawn"], 1, "told in the trace")
     # Fifty coroutines that run at once on one thread do not nest; the export reports that too.

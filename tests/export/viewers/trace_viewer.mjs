@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // trace_viewer.mjs - what the viewer of chrome://tracing reads from a trace, in a real browser.
 //
-//	node trace_viewer.mjs VIEWER POLYFILL TRACE > MODEL
+//	node trace_viewer.mjs VIEWER POLYFILL TRACE... > MODELS
 //
 // VIEWER is the viewer in one file; it needs a version of web components that browsers do not have any more: POLYFILL has it.
-// MODEL is JSON: warnings, and slices of threads and of tracks with times in milliseconds from the first event on.
+// MODELS is JSON, for each trace: warnings, and slices of threads and of tracks with times in milliseconds from the first event on.
 import { readFileSync } from "node:fs";
 import { withBrowser } from "../../web/browser.mjs";
 
-const [viewer, polyfill, trace] = process.argv.slice(2).map((path) => readFileSync(path, "utf8"));
+const [viewer, polyfill, ...traces] = process.argv.slice(2).map((path) => readFileSync(path, "utf8"));
 const ORIGIN = "http://viewer.invalid/";
 const FILES = {
 	"": ["text/html", '<!DOCTYPE html><script src="polyfill.js"></script><link rel="import" href="viewer.html">'],
@@ -43,5 +43,8 @@ await withBrowser(async (browser) => {
 	});
 	await page.goto(ORIGIN);
 	await page.waitForFunction(() => globalThis.tr?.importer?.Import, null, { timeout: 120_000 });
-	process.stdout.write(JSON.stringify(await page.evaluate(modelOf, trace)));
+	const models = [];
+	for (const trace of traces)
+		models.push(await page.evaluate(modelOf, trace));
+	process.stdout.write(JSON.stringify(models));
 });
