@@ -17,7 +17,7 @@ from harness import *
 MAKE_TRACE = os.environ.get("MAKE_TRACE", "build/tests/view/make_trace")
 MAKE_RECORDING = os.environ.get("MAKE_RECORDING", "")
 FULL = os.environ.get("COROTRACER_FULL") == "1"
-EVENTS = "3000000" if FULL else "100000"
+EVENTS = "3000000" if FULL else "50000"
 MOMENTS = 8 if FULL else 2
 CORPUS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "memory/layout/corpus/holes.c")
 # None: without an output file.

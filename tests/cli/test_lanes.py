@@ -18,8 +18,8 @@ FULL = os.environ.get("COROTRACER_FULL") == "1"
 
 
 def many(n):
-    """A quarter of them without COROTRACER_FULL=1: buffers are filled many times over all the same."""
-    return n // 10 if SLOW else n if FULL else n // 4
+    """A tenth of them without COROTRACER_FULL=1: buffers are filled many times over all the same."""
+    return n if FULL and not SLOW else n // 10
 
 
 class Judged:
@@ -80,10 +80,11 @@ def check_all(r):
 
 @test
 def coroutines_at_full_speed_are_complete_three_times_in_a_row(dir):
+    events = 1280000 if FULL else 320000
     for _ in range(3):
-        r = judged("turns", 64, 1280000)
+        r = judged("turns", 64, events)
         check_all(r)
-        equal((r.report["events"], r.report["ids"]), (1280000, 64), "events, coroutines")
+        equal((r.report["events"], r.report["ids"]), (events, 64), "events, coroutines")
 
 
 @test
@@ -111,7 +112,7 @@ def one_hot_coroutine_of_a_thousand_is_complete(dir):
 
 @test
 def bursts_of_64_are_complete(dir):
-    check_all(judged("bursts", 64, 1000000))
+    check_all(judged("bursts", 64, 1000000 if FULL else 250000))
 
 
 @test
@@ -222,7 +223,7 @@ def a_million_coroutines_at_once_are_complete(dir):
 def coroutines_that_end_where_they_did_not_begin_need_no_more_memory(dir):
     small = ["--buffer", "4M", "--on-full", "block=60000"]
     few = judged("pass", 2000, options=small)
-    lots = judged("pass", 30000 if SLOW else 300000, options=small)
+    lots = judged("pass", 30000 if SLOW else 300000 if FULL else 100000, options=small)
     check_all(few)
     check_all(lots)
     most = few.summary["region_bytes"] + (4 << 20)
@@ -290,12 +291,13 @@ def a_killed_program_leaves_all_that_it_wrote(dir):
 
 @test
 def a_killed_collector_does_not_keep_the_program(dir):
+    events, pause_s = (4000000, 0.1) if FULL else (1200000, 0.03)
     for options in [], ["--on-full", "block=200", "--buffer", "1M"]:
         done, started = dir + "/done", f"{dir}/started-{len(options)}"
         p = popen(TOOL, "run", "-o", dir + "/t", *options, "--", "sh", "-c",
-                  f"echo > {started}; {words(PROGRAM)} threads 2 {400000 if SLOW else 4000000} 2>/dev/null; echo $? > {done}")
+                  f"echo > {started}; {words(PROGRAM)} threads 2 {400000 if SLOW else events} 2>/dev/null; echo $? > {done}")
         wait_until(lambda: os.path.exists(started), "the program")
-        time.sleep(0.1)
+        time.sleep(pause_s)
         p.kill()
         p.wait()
         wait_until(lambda: os.path.exists(done) and os.path.getsize(done), "the program's end")

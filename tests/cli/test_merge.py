@@ -46,7 +46,7 @@ def two_runs(dir, formats=("ct", "jsonl")):
     if not RECORDED:
         place = RECORDED["place"] = tempfile.TemporaryDirectory(prefix="corotracer-test-")
         RECORDED["first"], RECORDED["second"] = place.name + "/first.ct", place.name + "/second.ct"
-        programs = {"first": [CHANNELS, *([] if os.environ.get("COROTRACER_FULL") else ["--seconds", "0.5"])],
+        programs = {"first": [CHANNELS, *([] if os.environ.get("COROTRACER_FULL") else ["--seconds", "0.2"])],
                     "second": [TARGET, "fork", "20", "50", "100"]}
         running = [popen(TOOL, "run", "-q", "-o", RECORDED[name], "--", *words, stdout=subprocess.DEVNULL)
                    for name, words in programs.items()]
