@@ -101,11 +101,13 @@ def intervals(t, begin):
         for i, e in enumerate(list):
             if e["kind"] != begin:
                 continue
-            rest = list[i + 1:]
-            end = next((n for n, x in enumerate(rest) if x["kind"] in ("suspend", "resume", "end", "destroy")), None)
-            ended = rest[end] if end is not None else None
+            n, wake = i + 1, None
+            while n < len(list) and list[n]["kind"] not in ("suspend", "resume", "end", "destroy"):
+                if list[n]["kind"] == "wake" and wake is None:
+                    wake = list[n]
+                n += 1
+            ended = list[n] if n < len(list) else None
             lost = ended is not None and ended["kind"] == begin
-            wake = next((x for x in rest[:end] if x["kind"] == "wake"), None)
             to = ended["ts"] if ended and not lost else None
             s = e if begin == "suspend" else ended if ended and ended["kind"] == "suspend" else {}
             row = (id, e["ts"], to, to - e["ts"] if to is not None else None, e["tid"], s.get("site") or None, s.get("reason"),

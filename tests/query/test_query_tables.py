@@ -14,6 +14,7 @@ import termios
 from sql import *
 
 DOCS = os.environ.get("DOCS", "docs")
+RUN = [CHANNELS] if os.environ.get("COROTRACER_FULL") else [CHANNELS, "--seconds", "0.7"]
 WAITS = "probe_id, from_ts, to_ts, duration_ns, tid, site, reason, resource, addr, ended_by, station"
 
 
@@ -24,7 +25,7 @@ def channels(dir):
     """A run of an example with timers, channels, names, births and wakes: the same one for all tests."""
     trace = dir + "/c.jsonl"
     if not KEPT_FILES:
-        status, _, err = tool("run", "-q", "-o", trace, "--", CHANNELS)
+        status, _, err = tool("run", "-q", "-o", trace, "--", *RUN)
         equal(status, 0, err)
         for name in ("", ".meta"):
             with open(trace + name, "rb") as f:
@@ -102,7 +103,7 @@ def a_coroutine_is_found_alone_and_in_a_join(dir):
 @test
 def slices_say_how_long_they_had_a_processor(dir):
     trace = dir + "/t.jsonl"
-    status, _, err = tool("run", "-q", "--cpu", "-o", trace, "--", CHANNELS)
+    status, _, err = tool("run", "-q", "--cpu", "-o", trace, "--", *RUN)
     t = Trace(trace) if status == 0 else None
     if not t or not t.of("switch"):
         raise Skip(f"no context switches are recorded here: {err}")
@@ -335,7 +336,7 @@ def a_running_program_is_queried_while_its_trace_grows(dir):
     for suffix in ("ct", "jsonl"):
         trace = f"{dir}/live.{suffix}"
         # Its coroutines run, then it waits for the end of its standard input.
-        p = popen(TOOL, "run", "-q", "-o", trace, "--", "sh", "-c", f"{words(CHANNELS)} >/dev/null; read x", stdin=subprocess.PIPE)
+        p = popen(TOOL, "run", "-q", "-o", trace, "--", "sh", "-c", f"{words(*RUN)} >/dev/null; read x", stdin=subprocess.PIPE)
 
         def got():
             status, out, _ = tool("query", "-p", p.pid, "--json", "SELECT kind, count(*) AS n FROM events GROUP BY kind")
