@@ -13,6 +13,9 @@ SIZES = {"u8": ("B", 1), "u16": ("H", 2), "u32": ("I", 4), "f64": ("d", 8)}
 def varints(data, count):
     out, value, shift = [], 0, 0
     for byte in data:
+        if byte < 128 and not shift:
+            out.append(byte)
+            continue
         value |= (byte & 127) << shift
         shift += 7
         if byte < 128:
