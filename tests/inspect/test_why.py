@@ -337,7 +337,7 @@ def test_restless(work):
     path = build(work, "restless", "g++", ["-O2", "-g"])
     lines = markers("restless.cpp")
     with Target(path, quiet_s=None) as target:
-        for _ in range(100 if FULL else 10):
+        for _ in range(100 if FULL else 5):
             found = why("-p", str(target.process.pid))
             for g in found["groups"]:
                 if g["confidence"] == "proven":
@@ -346,7 +346,7 @@ def test_restless(work):
                     fail("restless: wrong stack %s" % g["stack"])
                 if len(g["stack"]) > 2:
                     fail("restless: a stack of %d" % len(g["stack"]))
-    for _ in range(5):
+    for _ in range(5 if FULL else 2):
         with Target(path, args=["exit"], quiet_s=None) as target:
             while target.process.poll() is None:
                 r = subprocess.run([TOOL, "why", "--json", "-p", str(target.process.pid)], capture_output=True, text=True,

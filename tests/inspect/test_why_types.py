@@ -129,7 +129,7 @@ def test_clean(work):
     """Contended locks, always taken in the same order."""
     path = common.build(work, "rings", "g++", ["-O2", "-g"])
     with common.Target(path, args=("clean",), quiet_s=None) as target:
-        for _ in range(100 if common.FULL else 15):
+        for _ in range(100 if common.FULL else 5):
             for ring in why("-p", str(target.process.pid)).get("rings", []):
                 if ring["confidence"] in ("proven", "strong"):
                     common.fail("clean: a %s ring: %s" % (ring["confidence"], ring["members"]))

@@ -49,7 +49,7 @@ def test_no_rings(path):
 
 def test_clean(path):
     with common.Target(path, args=("clean", "6"), quiet_s=None) as target:
-        for _ in range(100 if common.FULL else 15):
+        for _ in range(100 if common.FULL else 5):
             for ring in common.why("-p", str(target.process.pid))["rings"]:
                 if ring["confidence"] in ("proven", "strong"):
                     common.fail("clean: a %s ring: %s" % (ring["confidence"], ring["members"]))
