@@ -195,8 +195,9 @@ __attribute__((constructor)) static void faults_begin(void)
 static int fault_is_due(uint64_t nth)
 {
 	if (fault_stack) {
-		if (fault_kind == 'f' && __atomic_load_n(&fault_state->injected, __ATOMIC_RELAXED))
-			return 1;
+		/* One that has been, or all after it: without a walk through the stack. */
+		if (fault_kind != 'e' && __atomic_load_n(&fault_state->injected, __ATOMIC_RELAXED))
+			return fault_kind == 'f';
 		if (fault_stack_id((uint32_t)fault_call) != fault_stack)
 			return 0;
 		nth = __atomic_add_fetch(&fault_state->nr_of_stack, 1, __ATOMIC_RELAXED);
