@@ -42,6 +42,8 @@ WEAKER_ASSEMBLY = [
     (r'"dmb ish"', ['"dmb ishst"', '"dmb ishld"']),
 ]
 FULL = os.environ.get("COROTRACER_FULL") == "1"
+# In every text that one of the patterns matches; most files have none of it.
+ORDERED = re.compile(r"ATOMIC|MEMBARRIER|membarrier|atomic_|_acquire|_release|fence_|Ordering::|__asm__|dmb ish|mfence|cmpxchg16b")
 PLAIN = re.compile(r"__atomic_(load|store)_n(?=\()")
 
 
@@ -97,6 +99,8 @@ def is_defined(code, m):
 
 def weakenings(text):
     """[text of a mutant]"""
+    if not ORDERED.search(text):
+        return []
     code, bare, out = blank(text, False), blank(text, True), []
     for table, where in ((WEAKER, code), (WEAKER_ASSEMBLY, bare)):
         for pattern, replacements in table:
@@ -144,12 +148,14 @@ def first_difference(a, b):
 def count_rejected(copy, mutants_of, what, least):
     nr, passed = 0, []
     for name, text in list(sources(copy.root)):
-        for mutant in mutants_of(text):
+        mutants = mutants_of(text)
+        for mutant in mutants:
             nr += 1
             if not copy.rejects(name, mutant):
                 line = first_difference(text, mutant)
                 passed.append(f"{name}:{line}: {mutant.split(chr(10))[line - 1].strip()}")
-        (copy.root / name).write_text(text)
+        if mutants:
+            (copy.root / name).write_text(text)
     print(f"{nr - len(passed)} of {nr} {what} rejected")
     if passed or nr < least:
         raise AssertionError("\n".join(passed) or f"only {nr} {what} found")
