@@ -201,7 +201,8 @@ def the_script_fails_on_new_accesses_unknown_letters_and_letters_without_a_partn
         ("docs/barriers.md", "\n| ppt-T | release / acquire |", "\n| ppt-U | release / acquire |", "no letter ppt-T"),
     ]
     copy = the_copy()
-    equal(run_script("--root", str(copy.root))[0], 0, "status of the tree as it is")
+    if FULL:  # style/barriers runs the script on the tree itself
+        equal(run_script("--root", str(copy.root))[0], 0, "status of the tree as it is")
     for name, old, new, message in cases:
         kept = (copy.root / name).read_text()
         replace(copy.root, name, old, new)
