@@ -672,9 +672,11 @@ static int mem_places_finish(struct mem_places *p, struct span *s, uint64_t addr
 				       .annotated = s->annotated,
 				       .typed = s->typed,
 				       .variable = s->variable };
-	if (s->stride) {
-		out->index = (address - s->start) / s->stride;
-		out->offset = (address - s->start) % s->stride;
+	if (s->stride)
+		out->offset = address - s->start;
+	if (out->offset >= s->stride && s->stride) { /* a division takes long */
+		out->index = out->offset / s->stride;
+		out->offset %= s->stride;
 	}
 	return 0;
 }
@@ -703,18 +705,16 @@ static struct span mem_places_steady(struct mem_places *p, const struct owner_ca
 				     uint64_t address)
 {
 	struct span s = c->span;
-	struct typed_place place;
 
 	if (!s.typed) /* all of the block */
 		return s;
 	s.end = address - c->offset + (s.end - s.start);
 	s.start = address - c->offset;
-	place = (struct typed_place){ .source = s.typed,
-				      .type = s.type,
-				      .start = s.start,
-				      .end = s.end,
-				      .stride = s.stride };
-	typed_memory_found(p->typed, address, c->pc, &place);
+	*typed_memory_found(p->typed, address, c->pc) = (struct typed_place){ .source = s.typed,
+									      .type = s.type,
+									      .start = s.start,
+									      .end = s.end,
+									      .stride = s.stride };
 	return s;
 }
 

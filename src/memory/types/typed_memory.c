@@ -54,12 +54,11 @@ static bool typed_is_continued(const struct typed_memory *m, uint64_t address, u
 	       address < m->last.end;
 }
 
-void typed_memory_found(struct typed_memory *m, uint64_t address, uint64_t pc,
-			const struct typed_place *place)
+struct typed_place *typed_memory_found(struct typed_memory *m, uint64_t address, uint64_t pc)
 {
 	m->last_pc = pc;
 	m->last_address = address;
-	m->last = *place;
+	return &m->last;
 }
 
 /* @start: of the block; 0: not known, or another part of it has a type. */
@@ -87,7 +86,7 @@ static void typed_by_code(struct typed_memory *m, uint64_t address, uint64_t pc,
 				     .end = address - found->offset + type->size,
 				     .stride = type->size,
 				     .is_steady = out->is_steady };
-	typed_memory_found(m, address, pc, out);
+	*typed_memory_found(m, address, pc) = *out;
 }
 
 void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
@@ -112,7 +111,7 @@ void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
 
 void typed_memory_begin(struct typed_memory *m)
 {
-	m->last = (struct typed_place){ 0 };
+	m->last.end = 0; /* no address is in it */
 }
 
 bool typed_memory_has_vote(const struct typed_memory *m, struct heap_site *site, uint64_t size)

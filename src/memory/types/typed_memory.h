@@ -45,9 +45,11 @@ void typed_memory_find(struct typed_memory *m, uint64_t address, uint64_t pc,
 		       const struct heap_block *block, struct heap_site *site,
 		       struct typed_place *out);
 
-/* The same was found by code for an earlier access of @pc: @place is that of @address. */
-void typed_memory_found(struct typed_memory *m, uint64_t address, uint64_t pc,
-			const struct typed_place *place);
+/*
+ * The same was found by code for an earlier access of @pc: the caller fills in the place of
+ * @address.
+ */
+struct typed_place *typed_memory_found(struct typed_memory *m, uint64_t address, uint64_t pc);
 
 /* An access begins: only its own parts belong to the object of its first part. */
 void typed_memory_begin(struct typed_memory *m);
