@@ -21,6 +21,8 @@ struct profile_untyped {
 	uint64_t time; /* of the profile, plus 1 */
 };
 
+#define PROFILE_NEAR 4096u /* a power of two */
+
 struct profile {
 	struct profile_untyped untyped[PROFILE_UNTYPED];
 	uint64_t time; /* number of records other than accesses */
@@ -31,6 +33,11 @@ struct profile {
 	uint32_t by_owner_size;
 	uint64_t now;
 	struct u64map lines; /* line to 1 + index */
+	struct profile_near {
+		uint64_t line;
+		uint32_t resident;       /* 1 + index */
+	} near[PROFILE_NEAR];            /* by line modulo PROFILE_NEAR: found without the map */
+	uint32_t line_shift, unit_shift; /* log2 of the bytes of a line, and of a bit of its mask */
 	struct resident *residents;
 	uint32_t nr_residents;
 	unsigned sample; /* lines whose hash ends in this number of zero bits are followed */
@@ -50,6 +57,8 @@ struct profile *profile_new(struct blame *b, struct err *err)
 		return NULL;
 	}
 	p->b = b;
+	p->line_shift = (uint32_t)__builtin_ctz(blame_line_size(b));
+	p->unit_shift = p->line_shift > 6 ? p->line_shift - 6 : 0;
 	return p;
 }
 
@@ -148,10 +157,9 @@ static bool profile_followed(const struct profile *p, uint64_t line)
 static void end_residence(struct profile *p, const struct resident *r)
 {
 	struct profile_type *t = p->types[r->type];
-	uint32_t unit = blame_line_size(p->b) / 64;
 
 	t->fetched++;
-	t->used += (uint64_t)__builtin_popcountll(r->mask) * (unit ? unit : 1);
+	t->used += (uint64_t)__builtin_popcountll(r->mask) << p->unit_shift;
 }
 
 /* The table is full: stop following half of the lines. */
@@ -183,28 +191,40 @@ static int profile_thin_out(struct profile *p)
 	p->lines = kept;
 	p->residents = list;
 	p->nr_residents = nr;
+	memset(p->near, 0, sizeof(p->near));
 	return 0;
 }
 
-static uint64_t bytes_mask(uint64_t from, uint64_t to, uint32_t line)
+/* The bytes @first to @last of a line. */
+static uint64_t bytes_mask(const struct profile *p, uint64_t first, uint64_t last)
 {
-	uint32_t unit = line > 64 ? line / 64 : 1;
-	uint64_t first = from / unit, last = (to - 1) / unit;
-	uint64_t below = last >= 63 ? UINT64_MAX : (UINT64_C(1) << (last + 1)) - 1;
+	return UINT64_MAX >> (63 - (last >> p->unit_shift)) & UINT64_MAX
+								      << (first >> p->unit_shift);
+}
 
-	return below & ~((UINT64_C(1) << first) - 1);
+/* NULL: the line was not fetched while the profile followed it. */
+static struct resident *profile_resident(struct profile *p, uint64_t line)
+{
+	struct profile_near *near = &p->near[line % PROFILE_NEAR];
+	uint64_t index;
+
+	if (near->line != line || !near->resident) {
+		if (!u64map_get(&p->lines, line, &index))
+			return NULL;
+		*near = (struct profile_near){ line, (uint32_t)index };
+	}
+	return &p->residents[near->resident - 1];
 }
 
 static int profile_use_line(struct profile *p, uint64_t line, uint64_t mask, bool missed,
 			    uint32_t type)
 {
 	struct resident *r;
-	uint64_t index;
 
 	if (!profile_followed(p, line))
 		return 0;
-	if (u64map_get(&p->lines, line, &index)) {
-		r = &p->residents[index - 1];
+	r = profile_resident(p, line);
+	if (r) {
 		if (missed) {
 			end_residence(p, r);
 			r->mask = 0;
@@ -228,21 +248,16 @@ static int profile_use_line(struct profile *p, uint64_t line, uint64_t mask, boo
 static int profile_use_lines(struct profile *p, const struct mem_access *a, uint64_t missed,
 			     uint32_t type)
 {
-	uint32_t size = blame_line_size(p->b), i;
-	uint64_t first = a->address / size, end = a->address + a->size - 1, nr;
+	uint64_t end = a->address + a->size - 1, line = a->address >> p->line_shift, last;
+	uint64_t in_line = (UINT64_C(1) << p->line_shift) - 1, from = a->address & in_line;
 
 	if (end < a->address) /* a trace may claim an access beyond the last address */
-		end = a->size ? UINT64_MAX : a->address;
-	nr = end / size - first + 1;
-	for (i = 0; i < nr && i < 64; i++) {
-		uint64_t start = (first + i) * size;
-		uint64_t from = a->address > start ? a->address - start : 0;
-		uint64_t to = end - start + 1;
+		end = UINT64_MAX;
+	last = end >> p->line_shift;
+	for (; line <= last; line++, from = 0, missed >>= 1) {
+		uint64_t mask = bytes_mask(p, from, line < last ? in_line : end & in_line);
 
-		if (to > size)
-			to = size;
-		if (profile_use_line(p, first + i, bytes_mask(from, to, size), missed >> i & 1,
-				     type) < 0)
+		if (profile_use_line(p, line, mask, missed & 1, type) < 0)
 			return -ENOMEM;
 	}
 	return 0;
