@@ -185,6 +185,7 @@ static int replay_one(struct mem_places *places, struct replays *all, const stru
 /* Accesses that were found to keep their address in all replays, since the last other record. */
 #define KEEPERS_BITS 13u
 #define KEEPERS      (1u << KEEPERS_BITS)
+#define KEEPER_LINES 256u  /* a power of two */
 #define REPLAY_CHUNK 1024u /* accesses that one replay gets after the other */
 struct keepers {
 	struct keeper {
@@ -198,22 +199,36 @@ struct keepers {
 	uint32_t nr_kept;
 	uint32_t line_shift;
 	bool skips; /* leave repetitions out */
+	/* By line modulo sets, or less: the line used last, if it was in the current epoch. */
+	struct keeper_line {
+		uint64_t line, epoch;
+		bool is_written;
+	} lines[KEEPER_LINES];
+	uint32_t nr_lines; /* a power of two */
+	uint64_t epoch;    /* a chunk up to an access that moves, in which all replays are alike */
 };
 
 /*
- * True if @a uses only the line of the access before it, which keeps its address as well, and does
- * not write it first: no cache changes.
+ * Take an access that keeps its address, unless it changes no cache: its line is the one used last
+ * of its set in all replays, and is not written first.
  */
-static bool keepers_repeats(const struct keepers *k, const struct mem_access *a)
+static void keepers_keep(struct keepers *k, const struct mem_access *a)
 {
-	const struct mem_access *last = &k->kept[k->nr_kept - 1];
 	uint64_t line = a->address >> k->line_shift;
+	struct keeper_line *known = &k->lines[line & (k->nr_lines - 1)];
+	bool is_same = known->line == line && known->epoch == k->epoch;
 
-	return (k->nr == 0 || k->places[k->nr - 1].index + 1 != k->nr_kept) && a->size &&
-	       last->size && (a->address + a->size - 1) >> k->line_shift == line &&
-	       last->address >> k->line_shift == line &&
-	       (last->address + last->size - 1) >> k->line_shift == line &&
-	       (last->is_write || !a->is_write);
+	k->kept[k->nr_kept] = *a;
+	if (!a->size || (a->address + a->size - 1) >> k->line_shift != line) {
+		k->nr_kept++;
+		k->epoch++;
+		return;
+	}
+	/* Which accesses are repetitions is hard to predict: no branch. */
+	k->nr_kept += !(is_same & (known->is_written | !a->is_write));
+	known->is_written = (is_same & known->is_written) | a->is_write;
+	known->line = line;
+	known->epoch = k->epoch;
 }
 
 static bool replays_reshape(const struct replays *all, const struct owner *owner)
@@ -255,12 +270,15 @@ static int replay_chunk(struct mem_places *places, struct replays *all, struct k
 	int n, ret = 0;
 
 	k->nr = k->nr_kept = 0;
+	k->epoch++;
 	for (i = 0; i < nr && ret == 0; i++) {
 		nr_places = k->nr;
 		ret = keepers_look(places, all, k, &access[i], k->nr_kept);
-		if (k->nr > nr_places || !k->skips || !k->nr_kept ||
-		    !keepers_repeats(k, &access[i]))
+		k->epoch += k->nr > nr_places;
+		if (k->nr > nr_places || !k->skips)
 			k->kept[k->nr_kept++] = access[i];
+		else
+			keepers_keep(k, &access[i]);
 	}
 	for (i = 0; i < k->nr; i++) /* the table of owners may have moved */
 		k->places[i].owner = mem_places_owner(places, k->places[i].place.owner);
@@ -297,6 +315,8 @@ static int replay_all(struct mem_reader *reader, struct mem_places *places, stru
 	if (keepers) {
 		keepers->skips = config->no_sharing && rerun_can_skip(config);
 		keepers->line_shift = (uint32_t)__builtin_ctz(config->level[0].line);
+		keepers->nr_lines = rerun_sets(config) < KEEPER_LINES ? (uint32_t)rerun_sets(config)
+								      : KEEPER_LINES;
 	}
 	progress_start(&progress, what, mem_reader_size(reader));
 	while (ret == 0 && mem_reader_run(reader, &run)) {

@@ -57,10 +57,16 @@ struct rerun {
 
 /* ---- accesses that change nothing --------------------------------------------- */
 
-bool rerun_can_skip(const struct sim_config *c)
+uint64_t rerun_sets(const struct sim_config *c)
 {
 	const struct sim_level_config *first = &c->level[0];
-	uint64_t lines = first->size / first->line, sets = first->ways ? lines / first->ways : 1;
+
+	return first->ways ? first->size / first->line / first->ways : 1;
+}
+
+bool rerun_can_skip(const struct sim_config *c)
+{
+	uint64_t sets = rerun_sets(c);
 	uint32_t k;
 
 	for (k = 0; k < c->nr_levels; k++) {
@@ -70,7 +76,7 @@ bool rerun_can_skip(const struct sim_config *c)
 		    l->prefetch != SIM_PREFETCH_NONE)
 			return false;
 	}
-	return first->policy == SIM_LRU && sets && !(sets & (sets - 1)) && sets < UINT32_MAX;
+	return c->level[0].policy == SIM_LRU && sets && !(sets & (sets - 1)) && sets < UINT32_MAX;
 }
 
 static void rerun_forget_lines(struct rerun *r)
@@ -83,12 +89,10 @@ static void rerun_forget_lines(struct rerun *r)
 
 static int rerun_start_skipping(struct rerun *r, const struct sim_config *c)
 {
-	const struct sim_level_config *first = &c->level[0];
-
 	if (!rerun_can_skip(c))
 		return 0;
-	r->sets = first->ways ? (uint32_t)(first->size / first->line / first->ways) : 1;
-	r->line_shift = (uint32_t)__builtin_ctz(first->line);
+	r->sets = (uint32_t)rerun_sets(c);
+	r->line_shift = (uint32_t)__builtin_ctz(c->level[0].line);
 	r->recent = malloc(r->sets * sizeof(*r->recent));
 	rerun_forget_lines(r);
 	return r->recent ? 0 : -ENOMEM;

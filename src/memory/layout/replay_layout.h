@@ -30,6 +30,9 @@ struct rerun;
  */
 bool rerun_can_skip(const struct sim_config *config);
 
+/* Sets of the first level. */
+uint64_t rerun_sets(const struct sim_config *config);
+
 /* Copies the configuration.  NULL: no memory, or the configuration is invalid. */
 struct rerun *rerun_new(const struct sim_config *config, struct err *err);
 
