@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/progress.h"
+#include "memory/layout/replay_chunk.h"
 #include "memory/layout/replay_layout.h"
 #include "memory/sim/replay.h"
 #include "memory/sim/replay_sums.h"
@@ -185,51 +186,14 @@ static int replay_one(struct mem_places *places, struct replays *all, const stru
 /* Accesses that were found to keep their address in all replays, since the last other record. */
 #define KEEPERS_BITS 13u
 #define KEEPERS      (1u << KEEPERS_BITS)
-#define KEEPER_LINES 256u  /* a power of two */
-#define REPLAY_CHUNK 1024u /* accesses that one replay gets after the other */
 struct keepers {
 	struct keeper {
 		uint64_t address, pc;
 		uint64_t time; /* of `keepers`, plus 1 */
 	} list[KEEPERS];
-	uint64_t time;                           /* number of other records */
-	struct rerun_place places[REPLAY_CHUNK]; /* of the accesses that do not keep it */
-	uint32_t nr;
-	struct mem_access kept[REPLAY_CHUNK]; /* a chunk without repetitions */
-	uint32_t nr_kept;
-	uint32_t line_shift;
-	bool skips; /* leave repetitions out */
-	/* By line modulo sets, or less: the line used last, if it was in the current epoch. */
-	struct keeper_line {
-		uint64_t line, epoch;
-		bool is_written;
-	} lines[KEEPER_LINES];
-	uint32_t nr_lines; /* a power of two */
-	uint64_t epoch;    /* a chunk up to an access that moves, in which all replays are alike */
+	uint64_t time; /* number of other records */
+	struct replay_chunk chunk;
 };
-
-/*
- * Take an access that keeps its address, unless it changes no cache: its line is the one used last
- * of its set in all replays, and is not written first.
- */
-static void keepers_keep(struct keepers *k, const struct mem_access *a)
-{
-	uint64_t line = a->address >> k->line_shift;
-	struct keeper_line *known = &k->lines[line & (k->nr_lines - 1)];
-	bool is_same = known->line == line && known->epoch == k->epoch;
-
-	k->kept[k->nr_kept] = *a;
-	if (!a->size || (a->address + a->size - 1) >> k->line_shift != line) {
-		k->nr_kept++;
-		k->epoch++;
-		return;
-	}
-	/* Which accesses are repetitions is hard to predict: no branch. */
-	k->nr_kept += !(is_same & (known->is_written | !a->is_write));
-	known->is_written = (is_same & known->is_written) | a->is_write;
-	known->line = line;
-	known->epoch = k->epoch;
-}
 
 static bool replays_reshape(const struct replays *all, const struct owner *owner)
 {
@@ -242,49 +206,44 @@ static bool replays_reshape(const struct replays *all, const struct owner *owner
 	return false;
 }
 
-/* Note the place of an access that changes its address in a replay.  0 or -ENOMEM. */
-static int keepers_look(struct mem_places *places, const struct replays *all, struct keepers *k,
-			const struct mem_access *a, uint32_t index)
+/* Add an access to the chunk, with its place if it changes its address in a replay.  0 or -ENOMEM.
+ */
+static int keepers_add(struct mem_places *places, const struct replays *all, struct keepers *k,
+		       const struct mem_access *a)
 {
 	uint64_t hash = (a->address ^ a->pc << 20) * UINT64_C(0x9e3779b97f4a7c15);
 	struct keeper *known = &k->list[hash >> (64 - KEEPERS_BITS)];
-	struct rerun_place *p = &k->places[k->nr];
+	struct rerun_place *p = &k->chunk.places[k->chunk.nr_places];
 
-	if (known->address == a->address && known->pc == a->pc && known->time == k->time + 1)
-		return 0;
-	if (mem_places_find(places, a->address, a->pc, &p->place) < 0)
-		return -ENOMEM;
-	p->index = index;
-	p->owner = mem_places_owner(places, p->place.owner);
-	if (replays_reshape(all, p->owner))
-		k->nr++;
-	else
+	if (known->address != a->address || known->pc != a->pc || known->time != k->time + 1) {
+		if (mem_places_find(places, a->address, a->pc, &p->place) < 0)
+			return -ENOMEM;
+		p->owner = mem_places_owner(places, p->place.owner);
+		if (replays_reshape(all, p->owner)) {
+			replay_chunk_move(&k->chunk, a);
+			return 0;
+		}
 		*known = (struct keeper){ a->address, a->pc, k->time + 1 };
+	}
+	replay_chunk_keep(&k->chunk, a);
 	return 0;
 }
 
-static int replay_chunk(struct mem_places *places, struct replays *all, struct keepers *k,
-			const struct mem_run *run, const struct mem_access *access, uint32_t nr)
+static int replay_part(struct mem_places *places, struct replays *all, struct keepers *k,
+		       const struct mem_run *run, const struct mem_access *access, uint32_t nr)
 {
-	uint32_t i, nr_places;
+	struct replay_chunk *c = &k->chunk;
 	int n, ret = 0;
+	uint32_t i;
 
-	k->nr = k->nr_kept = 0;
-	k->epoch++;
-	for (i = 0; i < nr && ret == 0; i++) {
-		nr_places = k->nr;
-		ret = keepers_look(places, all, k, &access[i], k->nr_kept);
-		k->epoch += k->nr > nr_places;
-		if (k->nr > nr_places || !k->skips)
-			k->kept[k->nr_kept++] = access[i];
-		else
-			keepers_keep(k, &access[i]);
-	}
-	for (i = 0; i < k->nr; i++) /* the table of owners may have moved */
-		k->places[i].owner = mem_places_owner(places, k->places[i].place.owner);
+	replay_chunk_begin(c);
+	for (i = 0; i < nr && ret == 0; i++)
+		ret = keepers_add(places, all, k, &access[i]);
+	for (i = 0; i < c->nr_places; i++) /* the table of owners may have moved */
+		c->places[i].owner = mem_places_owner(places, c->places[i].place.owner);
 	for (n = 0; n < all->nr && ret == 0; n++)
-		ret = rerun_accesses(all->list[n].replay, run->thread, run->weight_256, k->kept,
-				     k->nr_kept, k->places, k->nr);
+		ret = rerun_accesses(all->list[n].replay, run->thread, run->weight_256, c->list,
+				     c->nr, c->places, c->nr_places);
 	return ret;
 }
 
@@ -296,7 +255,7 @@ static int replay_accesses(struct mem_places *places, struct replays *all, struc
 
 	for (at = 0; at < run->nr && ret == 0; at += nr) {
 		nr = run->nr - at < REPLAY_CHUNK ? run->nr - at : REPLAY_CHUNK;
-		ret = replay_chunk(places, all, k, run, run->access + at, nr);
+		ret = replay_part(places, all, k, run, run->access + at, nr);
 	}
 	return ret;
 }
@@ -312,12 +271,8 @@ static int replay_all(struct mem_reader *reader, struct mem_places *places, stru
 	uint64_t next = 0;
 	int ret = keepers ? 0 : -ENOMEM, i;
 
-	if (keepers) {
-		keepers->skips = config->no_sharing && rerun_can_skip(config);
-		keepers->line_shift = (uint32_t)__builtin_ctz(config->level[0].line);
-		keepers->nr_lines = rerun_sets(config) < KEEPER_LINES ? (uint32_t)rerun_sets(config)
-								      : KEEPER_LINES;
-	}
+	if (keepers)
+		replay_chunk_init(&keepers->chunk, config);
 	progress_start(&progress, what, mem_reader_size(reader));
 	while (ret == 0 && mem_reader_run(reader, &run)) {
 		*accesses += run.nr;

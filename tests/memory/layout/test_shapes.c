@@ -18,6 +18,7 @@
 #include "memory/format/mem_writer.h"
 #include "memory/layout/advise.h"
 #include "memory/layout/remap.h"
+#include "memory/layout/replay_chunk.h"
 #include "memory/layout/replay_layout.h"
 
 struct sample {
@@ -251,6 +252,7 @@ static uint32_t random_accesses(struct mem_access *list, uint32_t nr, uint64_t *
 		list[i] = (struct mem_access){ .address = 0x10000 + (*seed >> 40) % 40000 +
 							  (*seed >> 33) % 5 * 4096 * 16,
 					       .size = 1u << (*seed >> 60) % 4,
+					       .pc = (*seed >> 54) % 8 == 0,
 					       .is_write = *seed >> 59 & 1 };
 		if (i && *seed >> 57 & 3) /* the same line again, or its neighbour */
 			list[i].address = list[i - 1].address + (*seed >> 50) % 9;
@@ -314,6 +316,84 @@ static void replays_have_the_misses_of_all_accesses(void)
 }
 
 /* The new address of a block of @bytes at @start. */
+/* To another line of the same set. */
+static void move_access(struct mem_access *a)
+{
+	a->address += 64 * 64;
+}
+
+/* All accesses, those that move at their new addresses, and those that a chunk has of them. */
+static void compare_chunk(const struct sim_config *config)
+{
+	static struct replay_chunk c;
+	struct err err = { 0 };
+	struct rerun *some = rerun_new(config, &err);
+	struct sim *all = sim_new(config, &err);
+	struct mem_access list[REPLAY_CHUNK];
+	struct sim_counts wanted, found;
+	struct sim_totals all_totals, some_totals;
+	uint64_t seed = 11, nr_all = 0, nr_some = 0;
+	uint32_t n, i, nr;
+
+	CHECK(some && all);
+	memset(&c, 0, sizeof(c));
+	replay_chunk_init(&c, config);
+	for (n = 0; n < 200; n++) {
+		nr = random_accesses(list, 100 + n * 3, &seed);
+		replay_chunk_begin(&c);
+		for (i = 0; i < nr; i++) {
+			if (list[i].pc) {
+				replay_chunk_move(&c, &list[i]);
+				move_access(&list[i]);
+			} else {
+				replay_chunk_keep(&c, &list[i]);
+			}
+			CHECK(sim_access(all, 0, list[i].address, list[i].size, list[i].is_write,
+					 NULL) == 0);
+		}
+		for (i = 0; i < c.nr_places; i++)
+			move_access(&c.list[c.places[i].index]);
+		CHECK(rerun_accesses(some, 0, 256, c.list, c.nr, NULL, 0) == 0);
+		nr_all += nr;
+		nr_some += c.nr;
+	}
+	CHECK(rerun_finish(some) == 0);
+	for (i = 0; i < config->nr_levels; i++) {
+		sim_level_totals(all, i, &wanted);
+		sim_level_totals(rerun_sim(some), i, &found);
+		CHECK_EQ(found.misses[0], wanted.misses[0]);
+		CHECK_EQ(found.misses[1], wanted.misses[1]);
+	}
+	sim_totals(all, &all_totals);
+	sim_totals(rerun_sim(some), &some_totals);
+	CHECK_EQ(some_totals.memory_writes, all_totals.memory_writes);
+	CHECK(c.skips ? nr_some < nr_all * 3 / 4 : nr_some == nr_all);
+	sim_free(all);
+	rerun_free(some);
+}
+
+static void chunks_have_the_misses_of_all_accesses(void)
+{
+	struct sim_config config;
+
+	sim_config_default(&config);
+	config.no_classes = true;
+	compare_chunk(&config); /* other threads may share lines: nothing is left out */
+	config.no_sharing = true;
+	compare_chunk(&config);
+	config.level[0].size = 1024 * 1024; /* more sets than the chunk tells apart */
+	compare_chunk(&config);
+	config.level[0].size = 8 * 64;
+	config.level[0].ways = 4;
+	compare_chunk(&config);
+	config.nr_levels = 1; /* each write that is left out may be missing in memory */
+	compare_chunk(&config);
+	config.level[0].ways = 1;
+	compare_chunk(&config);
+	config.level[0].policy = SIM_FIFO;
+	compare_chunk(&config);
+}
+
 static uint64_t moved_address(struct rerun *r, uint64_t start, uint64_t bytes)
 {
 	const struct owner owner = { .kind = OWNER_RECORD, .type = sample };
@@ -592,6 +672,7 @@ int main(void)
 	RUN(freed_blocks_are_used_again);
 	RUN(blocks_have_the_sizes_of_malloc);
 	RUN(replays_have_the_misses_of_all_accesses);
+	RUN(chunks_have_the_misses_of_all_accesses);
 	RUN(whatever_a_remap_file_says_it_is_checked);
 	RUN(a_layout_is_advised_and_its_replay_is_exact);
 	types_free(types);
