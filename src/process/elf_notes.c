@@ -119,6 +119,18 @@ static bool note_read(const uint8_t *bytes, size_t size, uint64_t align, size_t 
 	return true;
 }
 
+/* Do the notes end where the bytes end, if this is their alignment? */
+static bool notes_fit(const uint8_t *bytes, size_t size, uint64_t align)
+{
+	char name[ELF_NOTES_DESC];
+	struct elf_note note;
+	size_t at = 0;
+
+	while (note_read(bytes, size, align, &at, name, &note))
+		;
+	return at == size;
+}
+
 bool elf_notes_walk(const uint8_t *bytes, size_t size, uint64_t address, uint64_t align,
 		    elf_note_visitor *visit, void *ctx)
 {
@@ -126,6 +138,10 @@ bool elf_notes_walk(const uint8_t *bytes, size_t size, uint64_t address, uint64_
 	struct elf_note note;
 	size_t at = 0;
 
+	/* mold puts all notes into one segment, with the alignment of the one that has the largest.
+	 */
+	if (align != 4 && !notes_fit(bytes, size, align))
+		align = 4;
 	while (note_read(bytes, size, align, &at, name, &note)) {
 		note.address += address;
 		if (!visit(ctx, &note))

@@ -220,6 +220,27 @@ static void notes_follow_each_other(void)
 	}
 }
 
+/* As mold links them: a segment that claims an alignment of 8, and notes with one of 4 behind the
+ * first. */
+static void notes_may_have_a_smaller_alignment_than_their_segment(void)
+{
+	struct seen s = { .most = 8 };
+	size_t at;
+
+	file_begin();
+	at = put_note(NOTE_AT, "GNU", 5, "properties......", 16, 8);
+	at = put_note(at, "GNU", NT_GNU_BUILD_ID, "twenty bytes of a sum", 20, 4);
+	CHECK_EQ((at - NOTE_AT) % 8, 4);
+	at = put_note(at, "corotracer", 7, "distance", 8, 4);
+	CHECK(elf_notes_walk(file.bytes + NOTE_AT, at - NOTE_AT, 0x5000, 8, note_seen, &s));
+	CHECK_EQ(s.nr, 3);
+	CHECK_EQ(s.types[1], NT_GNU_BUILD_ID);
+	CHECK_STR(s.names[2], "corotracer");
+	CHECK_EQ(s.types[2], 7);
+	CHECK_EQ(s.first[2], 'd');
+	CHECK_EQ(s.addresses[2], 0x5000 + at - NOTE_AT - 8);
+}
+
 static void a_long_name_is_cut_and_a_wrong_size_ends_the_walk(void)
 {
 	struct seen s = { .most = 8 };
@@ -428,6 +449,7 @@ int main(void)
 	RUN(other_files_have_no_segments);
 	RUN(at_most_sixteen_segments_are_read);
 	RUN(notes_follow_each_other);
+	RUN(notes_may_have_a_smaller_alignment_than_their_segment);
 	RUN(a_long_name_is_cut_and_a_wrong_size_ends_the_walk);
 	RUN(a_note_of_a_file_is_found_by_name_and_type);
 	RUN(needed_libraries_are_found_by_the_start_of_their_name);
