@@ -763,13 +763,20 @@ static void a_thread_that_ends_gives_back_what_it_has(void)
 static pthread_key_t late_key;
 static struct corotracer_coro late;
 
+/* ThreadSanitizer of clang has left the thread before the last ones. */
+#if defined(__SANITIZE_THREAD__) && defined(__clang__)
+#define LATE_ROUNDS 1
+#else
+#define LATE_ROUNDS 3
+#endif
+
 static void write_late(void *arg)
 {
 	static int rounds;
 
 	(void)arg;
 	corotracer_resume(&late);
-	if (++rounds < 3)
+	if (++rounds < LATE_ROUNDS)
 		pthread_setspecific(late_key, &late);
 }
 
@@ -796,8 +803,8 @@ static void events_of_a_thread_at_its_very_end_are_there(void)
 		nr += read_lane(i);
 		CHECK_EQ(lane_nr(&region, i)->state, CTP_LANE_CLOSED);
 	}
-	CHECK_EQ(nr, 4);
-	CHECK_EQ(life_nr(&region, 0)->events, 4);
+	CHECK_EQ(nr, 1 + LATE_ROUNDS);
+	CHECK_EQ(life_nr(&region, 0)->events, 1 + LATE_ROUNDS);
 }
 
 enum { NR_THREADS = 1000, AT_ONCE = 50 };

@@ -90,7 +90,7 @@ static void check_access(bool by_ptrace)
 		for (k = 0; k < places[i].size; k++)
 			new[k] = (uint8_t)(0xf0 ^ (k * 7));
 		CHECK_EQ(target_write(&t, at(places[i].offset), new, places[i].size, &err), 0);
-		memcpy(whole + places[i].offset - 48, new, places[i].size);
+		memcpy(&whole[places[i].offset - 48], new, places[i].size);
 		check_bytes(48, whole, 64); /* and nothing beside it */
 		CHECK_EQ(area[places[i].offset], (uint8_t)places[i].offset); /* not our own */
 		CHECK_EQ(t.stops, by_ptrace);

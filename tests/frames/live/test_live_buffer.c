@@ -28,9 +28,15 @@ extern const char *const __ppt_Fixed_json;
 
 /* ---- buffers of this program, beside those of the generated code ------------------------- */
 
+/* AddressSanitizer of clang makes a variable larger. */
+#ifdef __clang__
+#define AS_LARGE_AS_IT_IS __attribute__((no_sanitize("address")))
+#else
+#define AS_LARGE_AS_IT_IS
+#endif
 #define SYMBOL(type, variable, symbol)        \
 	extern type variable __asm__(symbol); \
-	type variable __attribute__((used, aligned(8)))
+	type variable __attribute__((used, aligned(8))) AS_LARGE_AS_IT_IS
 
 #define N15  "nnnnnnnnnnnnnnn"
 #define N63  N15 "n" N15 "n" N15 "n" N15

@@ -10,6 +10,15 @@
 #include "count_open.h"
 #include "memory/layout/remap.h"
 
+/* As the compiler names the types of these members, and what follows in a column. */
+#ifdef __clang__
+#define LONG_LAST "long last;    "
+#define LONG_B    "long b;    "
+#else
+#define LONG_LAST "long int last;"
+#define LONG_B    "long int b;"
+#endif
+
 struct node {
 	int key;
 	char tag;
@@ -404,7 +413,7 @@ static void bits_and_classes_are_declared(void)
 		"\tunsigned int b : 5;                     /* with the one before */\n"
 		"\tunsigned int c : 20;                    /* with the one before */\n"
 		"\tunion { int number; float real; };      /* 68, 4 bytes, was at 8 */\n"
-		"\tlong int last;                          /* 72, 8 bytes, was at 16 */\n"
+		"\t" LONG_LAST "                          /* 72, 8 bytes, was at 16 */\n"
 		"};\n");
 	shape_free(s);
 	pieces_release(&p);
@@ -412,7 +421,7 @@ static void bits_and_classes_are_declared(void)
 	s = shape_new(&p, "now");
 	text_is(s, "struct packed { /* 9 bytes */\n"
 		   "\tchar a;                                 /* 0, 1 bytes */\n"
-		   "\tlong int b;                             /* 1, 8 bytes */\n"
+		   "\t" LONG_B "                             /* 1, 8 bytes */\n"
 		   "} __attribute__((packed));\n");
 	shape_free(s);
 	pieces_release(&p);

@@ -6,6 +6,15 @@
 #include "memory/types/type_model.h"
 #include "own_module.h"
 
+/* As the compiler names them. */
+#ifdef __clang__
+#define LONG_INT  "long"
+#define SHORT_INT "short"
+#else
+#define LONG_INT  "long int"
+#define SHORT_INT "short int"
+#endif
+
 static inline struct types *own_types_open(void)
 {
 	struct symbol_module m = own_module();

@@ -366,8 +366,9 @@ static void other_bytes_of_an_access_are_found(void)
 static void members_are_declared_as_in_c(void)
 {
 	static const char *const expected[] = {
-		"const char * volatile text", "int * restrict alone",     "_Atomic int counter",
-		"volatile long int changing", "int (*call)(int, char *)", "short int table[2][3]",
+		"const char * volatile text", "int * restrict alone",
+		"_Atomic int counter",        "volatile " LONG_INT " changing",
+		"int (*call)(int, char *)",   SHORT_INT " table[2][3]",
 		"const void * const nothing", "unsigned int bits : 3",
 	};
 	const struct type *type = types_get(types, types_by_name(types, "struct spelled"));

@@ -181,7 +181,7 @@ static void an_allocator_may_have_a_header(void)
 	expect_type("struct shape", 16, sizeof(struct shape));
 	begin_group(16 + 3 * sizeof(struct point)); /* the allocator's number is seen */
 	add_vote("struct point", 0, 4, 16, 32, 10)->distance = 16;
-	add_vote("long int", 0, 8, 8, 8, 5);
+	add_vote(LONG_INT, 0, 8, 8, 8, 5);
 	expect_type("struct point", 16, 8);
 	CHECK_EQ(group.votes, 10);
 	begin_group(8 + sizeof(struct shape));
@@ -192,7 +192,7 @@ static void an_allocator_may_have_a_header(void)
 	CHECK_EQ(group.agreeing, 20);
 	begin_group(100); /* a number that is not only in the header */
 	add_vote("struct shape", 0, 8, 8, 8, 10)->distance = 8;
-	add_vote("long int", 0, 8, 4, 4, 1);
+	add_vote(LONG_INT, 0, 8, 4, 4, 1);
 	block_decide(types, &group, &list);
 	CHECK_EQ(group.header, 0);
 	begin_group(72 + sizeof(struct shape)); /* too long for a header */
