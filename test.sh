@@ -63,6 +63,8 @@ if [ $quick = no ]; then
 	need_if_known clickhouse-server
 	# Carries blocks of traces there.
 	need_if_known nats-server libnats-dev
+	# Links the sanitizers' builds.
+	need_if_known mold
 	# libFuzzer is in a package of its own, for each version of clang.
 	if command -v clang >/dev/null 2>&1; then
 		need_if_known "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
@@ -200,12 +202,16 @@ elif [ $full = yes ]; then
 	say "== dev: each test 20 times beside two busy processes"
 	scripts/repeat-tests || status=1
 else
+	by=
 	later=(asan tsan)
-	! has_libfuzzer || later+=(fuzz)
+	if has_libfuzzer; then # and the other sanitizers
+		by=-clang
+		later=(asan-clang tsan-clang fuzz)
+	fi
 	suite dev -LE '^full$'
 	# libFuzzer has the same harnesses with the same sanitizers, and starts from their inputs.
-	suite asan -LE '^(once|full)$' -E '^fuzz/'
-	suite tsan -L threads -LE '^full$'
+	suite "asan$by" -LE '^(once|full)$' -E '^fuzz/'
+	suite "tsan$by" -L threads -LE '^full$'
 	cross
 	fuzz
 fi
