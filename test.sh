@@ -63,8 +63,8 @@ if [ $quick = no ]; then
 	need_if_known clickhouse-server
 	# Carries blocks of traces there.
 	need_if_known nats-server libnats-dev
-	# Links the sanitizers' builds.
-	need_if_known mold
+	# mold links the sanitizers' builds; and programs of users may be linked by either.
+	need_if_known mold lld
 	# libFuzzer is in a package of its own, for each version of clang.
 	if command -v clang >/dev/null 2>&1; then
 		need_if_known "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"

@@ -312,7 +312,7 @@ static int run_cxx(int argc, char **argv)
 const struct command command_mem_cc = {
 	.name = "mem cc",
 	.instrument = "memory",
-	.args = "[OPTIONS] COMPILER ARGUMENTS ...",
+	.args = "[OPTIONS] COMPILER-ARGUMENT ...",
 	.starts_program = true,
 	.summary = "compile C so that the program's memory accesses can be traced",
 	.details = details,
@@ -323,7 +323,7 @@ const struct command command_mem_cc = {
 const struct command command_mem_cxx = {
 	.name = "mem c++",
 	.instrument = "memory",
-	.args = "[OPTIONS] COMPILER ARGUMENTS ...",
+	.args = "[OPTIONS] COMPILER-ARGUMENT ...",
 	.starts_program = true,
 	.summary = "the same for C++",
 	.details = details,

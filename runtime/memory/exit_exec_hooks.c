@@ -20,6 +20,8 @@
 #include "trace_session.h"
 #include "sys.h"
 
+const char crt_exit_hooks = 1; /* as crt_heap_hooks */
+
 static bool exit_exec_hooks_is_own(void)
 {
 	return crt_session.alone && crt_session.pid == crt_pid();

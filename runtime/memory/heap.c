@@ -20,6 +20,12 @@
 #include "access_record.h"
 #include "heap_record.h"
 
+/*
+ * Programs are linked with -u for this name, which brings the file in.  The names of libc's
+ * functions do not with mold: it takes them from the shared library.
+ */
+const char crt_heap_hooks = 1;
+
 void *__libc_malloc(size_t size) __attribute__((weak));
 void *__libc_calloc(size_t nmemb, size_t size) __attribute__((weak));
 void __libc_free(void *p) __attribute__((weak));

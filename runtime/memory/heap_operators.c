@@ -12,6 +12,8 @@
 #include "access_record.h"
 #include "shadow_stack.h"
 
+const char crt_operator_hooks = 1; /* as crt_heap_hooks */
+
 void *dlsym(void *handle, const char *name) __attribute__((weak));
 void *malloc(size_t size);
 void *aligned_alloc(size_t alignment, size_t size);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_memory_wrapper.py - `mem cc` in place of a compiler: by hand, in make, CMake and configure-like builds."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -106,6 +107,46 @@ def optimisation_at_linking_does_not_lose_the_instrumentation(dir, cc, _cxx):
         raise Skip(f"no linker plugin for {cc}")
     equal(r.returncode, 0, r.stderr)
     traces(os.path.join(dir, "prog"), dir)
+
+
+HEAP = """#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+struct node { struct node *next; };
+int main(int nr, char **)
+{
+	char *text = (char *)malloc(100), *copy = (char *)malloc(100);
+	struct node *list = new node{ nullptr };
+
+	for (int i = 0; i < 50; i++)
+		list = new node{ list };
+	memset(text, nr, 99 + nr);
+	memcpy(copy, text, 99 + nr);
+	_exit(copy[99] - (list ? 1 : 0));
+}
+"""
+
+
+@both_families
+def every_linker_brings_the_functions_that_record_the_heap_and_the_end(dir, _cc, cxx):
+    """They stand in front of libc's and of the C++ library's; mold looks into archives after shared libraries."""
+    linkers = [name for name in ("bfd", "lld", "mold") if shutil.which(f"ld.{name}")]
+    trace, found = os.path.join(dir, "trace"), {}
+    with open(os.path.join(dir, "heap.cc"), "w", encoding="utf-8") as f:
+        f.write(HEAP)
+    for linker in linkers:
+        r = mem(cxx, "-O1", f"-fuse-ld={linker}", "heap.cc", "-o", "prog", cwd=dir, cxx=True, status=None)
+        if r.returncode and "fuse-ld" in r.stderr:
+            print(f"{cxx} does not know {linker}")  # gcc before 12.1
+            continue
+        equal(r.returncode, 0, r.stderr)
+        alone(os.path.join(dir, "prog"), trace=trace)
+        summary = subprocess.run([TOOL, "mem", "stat", trace], capture_output=True, text=True, check=True).stdout
+        blocks = re.search(r"(\d+) blocks allocated", summary)
+        assert blocks and int(blocks[1]) > 50, f"{cxx}, {linker}: {summary}"  # a compiler may leave one out
+        found[linker] = blocks[1], sizes(check(trace))
+        os.unlink(trace)
+    equal(found, {linker: found["bfd"] for linker in found}, "blocks, and accesses by size")
 
 
 @both_families

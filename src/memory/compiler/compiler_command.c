@@ -216,15 +216,11 @@ static void wrapped_calls(const struct command_facts *s, struct words *out)
 /* Add the runtime and its linker options. */
 static void wrap_runtime(const struct command_facts *s, struct words *out)
 {
-	static const char *const wanted[] = { "__tsan_read1",
-					      "__tsan_atomic8_load",
-					      "__tsan_memcpy",
-					      "__tsan_acquire",
-					      "cacheray_start",
-					      "cacheray_rtta_add",
-					      "free",
-					      "_exit",
-					      NULL };
+	static const char *const wanted[] = {
+		"__tsan_read1",   "__tsan_atomic8_load", "__tsan_memcpy",  "__tsan_acquire",
+		"cacheray_start", "cacheray_rtta_add",   "free",           "_exit",
+		"crt_heap_hooks", "crt_operator_hooks",  "crt_exit_hooks", NULL
+	};
 	const char *libdir = s->setup->libdir;
 	size_t i;
 
