@@ -55,7 +55,7 @@ def mem_run(dir):
 
 def explore_watcher(dir, name, *args, statuses=(0,)):
     """What it prints differs from run to run: it must print something, or say why not."""
-    wrong = Command(dir, name, *args, statuses=statuses, same=lambda result: (bool(result.out), sorted(result.files))).explore()
+    wrong = Command(dir, name, *args, statuses=statuses, sample=60, same=lambda result: (bool(result.out), sorted(result.files))).explore()
     if wrong:
         raise AssertionError(f"{len(wrong)} faults:\n" + "\n".join(wrong[:100]))
 

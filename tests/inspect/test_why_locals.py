@@ -206,7 +206,8 @@ def variants():
             every.append((compiler, [level, "-g"], compiler == "g++" and level == "-O2", may_lose))
     if common.FULL:
         return every + [(c, f + ["-gsplit-dwarf"], False, m) for c, f, _, m in every]
-    chosen = (("g++", "-O2"), ("clang++-14", "-O0"), ("clang++-16", "-O2"), ("clang++-19", "-O0"))
+    chosen = (("g++", "-O2"), ("clang++", "-O0"),  # which save_programs has, too
+              ("clang++-16", "-O2"), ("clang++-19", "-O0"))
     return [v for v in every if (v[0], v[1][0]) in chosen]
 
 
