@@ -208,7 +208,10 @@ int compact_index_read(struct compact_index *index, struct compact_unpacker *u, 
 
 /* ---- a file without an index ------------------------------------------------------ */
 
-/* *@at is the next place from it on that begins like a block; @size: none does. */
+/*
+ * 1: *@at is the next place from it on that begins like a block.  0: none does, or the file ends
+ * before @size.
+ */
 static int compact_search(int fd, uint64_t *at, uint64_t size)
 {
 	const uint32_t magic = COMPACT_BLOCK_MAGIC;
@@ -235,7 +238,6 @@ static int compact_search(int fd, uint64_t *at, uint64_t size)
 			return rc;
 		*at += 1;
 	}
-	*at = size;
 	return 0;
 }
 
@@ -291,7 +293,7 @@ int compact_index_scan(struct compact_index *index, struct compact_scan *scan, i
 		if (grows)
 			return 0;
 		rc = compact_search(fd, &next, size);
-		if (rc < 0 || next == size)
+		if (rc <= 0) /* none; or the file became shorter meanwhile */
 			break;
 		scan->damaged++;
 		scan->skipped += next - from;

@@ -15,6 +15,7 @@
 #include "trace/compact.h"
 #include "trace/compact_block.h"
 #include "trace/compact_decode.h"
+#include "trace/compact_index.h"
 #include "trace/compact_switches.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
@@ -234,6 +235,30 @@ static void a_file_that_is_cut_loses_at_most_its_last_block(void)
 		      (result.verdict == TRACE_COMPLETE && result.events == 60));
 		CHECK(!result.ct.has_index);
 	}
+}
+
+/* Another process cuts it while it is read: what is missing is one piece, not as many as bytes. */
+static void a_file_that_becomes_shorter_is_read_to_its_end(void)
+{
+	struct compact_scan scan = { .at = sizeof(struct compact_file_head) };
+	struct compact_index index = { 0 };
+	size_t whole;
+	int fd;
+
+	make_wild_events(60);
+	write_events(60, 12);
+	for (whole = size; events_before(whole) == 60; whole--)
+		;
+	write_piece(content, whole);
+	fd = open(piece, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	CHECK_EQ(compact_index_scan(&index, &scan, fd, size + (1 << 20), false), 0);
+	CHECK(index.nr > 0);
+	CHECK_EQ(scan.damaged, 0);
+	CHECK_EQ(scan.skipped, 0);
+	CHECK(scan.torn && !scan.ended);
+	close(fd);
+	compact_index_release(&index);
 }
 
 static void a_head_that_is_cut_or_damaged_is_an_error(void)
@@ -852,6 +877,7 @@ int main(void)
 	snprintf(piece, sizeof(piece), "%s/piece", dir);
 	RUN(events_of_any_kind_come_back_in_their_order);
 	RUN(a_file_that_is_cut_loses_at_most_its_last_block);
+	RUN(a_file_that_becomes_shorter_is_read_to_its_end);
 	RUN(a_head_that_is_cut_or_damaged_is_an_error);
 	RUN(damage_takes_one_block_and_is_reported);
 	RUN(blocks_that_were_removed_are_missed);
