@@ -134,10 +134,9 @@ static void consumer_account(struct crw_source *s)
 	if (job->feed.broken > s->told_broken)
 		cray_writer_lost(s->file, job->thread, CRAY_GAP_BROKEN,
 				 job->feed.broken - s->told_broken);
-	if (chunks > s->told_chunks)
+	if (chunks)
 		cray_writer_lost(s->file, job->thread, CRAY_GAP_BROKEN, 0);
 	s->told_broken = job->feed.broken;
-	s->told_chunks = chunks;
 }
 
 /* Count accesses that a thread lost or left out and that no gap unit covers. */

@@ -29,8 +29,7 @@ struct crw_source {
 	uint64_t serial, id;       /* process and thread that owned the slot at the start */
 	uint64_t taken_ns;         /* last take, or last time that nothing was ready */
 	uint64_t checked_ns;       /* last check that the thread exists */
-	uint64_t told_broken;      /* corrupt units already counted as lost, */
-	uint64_t told_chunks;      /* and chunks and ranges */
+	uint64_t told_broken;      /* corrupt units already counted as lost */
 	bool has_more;             /* units were taken that are in no block yet */
 	struct crw_packer *packer; /* that packs the ring now; NULL: none */
 };

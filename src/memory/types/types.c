@@ -116,7 +116,6 @@ int types_add_modules(struct types *t, const struct mem_facts *facts)
 
 		if (!m->m.gone && m->m.end > m->m.start && add_module(t, m) < 0)
 			return -ENOMEM;
-		t->all_indexed = false;
 	}
 	return 0;
 }
