@@ -36,6 +36,23 @@ static void an_error_behind_a_nul_is_shown_at_its_place(void)
 	CHECK_EQ(error.caret, 14);
 }
 
+static void of_a_long_line_the_part_around_the_error_is_shown(void)
+{
+	char text[400];
+
+	memset(text, ' ', sizeof(text));
+	text[150] = ';';
+	refuse(text, 151);
+	CHECK_EQ(error.column, 151);
+	CHECK_EQ(error.caret, 150);
+	text[150] = ' ';
+	text[151] = ';';
+	refuse(text, 152);
+	CHECK_EQ(error.column, 152);
+	CHECK_EQ(error.caret, 100);
+	CHECK_EQ(strlen(error.source), 101);
+}
+
 static void a_nul_in_a_quoted_text_is_refused(void)
 {
 	REFUSE("emit C;\noption tag \"a\0b\" c;\nframe f { int a; }");
@@ -222,6 +239,7 @@ int main(void)
 {
 	RUN(a_nul_between_words_is_shown_at_its_place);
 	RUN(an_error_behind_a_nul_is_shown_at_its_place);
+	RUN(of_a_long_line_the_part_around_the_error_is_shown);
 	RUN(a_nul_in_a_quoted_text_is_refused);
 	RUN(an_enum_has_at_least_one_value_and_at_most_1000);
 	RUN(a_time_that_is_not_taken_is_zero);

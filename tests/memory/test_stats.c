@@ -352,7 +352,9 @@ static void accesses_are_counted_by_line_thread_and_type(void)
 	static struct mem_stat s;
 	struct mem_stat_config config = { .line_size = 64, .window = 4, .per_thread = true };
 	struct mem_reader *r = open_stats();
+	const struct reuse_line *hot[3];
 	struct err err = { 0 };
+	size_t i;
 
 	CHECK_EQ(mem_stat_run(&s, &config, r, &err), 0);
 	CHECK_EQ(s.reads, 6);
@@ -401,6 +403,13 @@ static void accesses_are_counted_by_line_thread_and_type(void)
 	CHECK_EQ(s.types[1].removed, 1);
 	CHECK_EQ(s.types[1].reads, 1);
 	CHECK_EQ(s.types[1].writes, 1);
+	CHECK_EQ(lines_hottest(&s.lines, hot, 3), 3);
+	for (i = 0; i < 3; i++) {
+		if (hot[i]->line == 0x10000 / 64)
+			CHECK_EQ(hot[i]->type, 0);
+		if (hot[i]->line == 0x30000 / 64)
+			CHECK_EQ(hot[i]->type, 1);
+	}
 	mem_stat_release(&s);
 	mem_reader_close(r);
 	/* Windows by the length of the trace: 9 / 32 + 1. */

@@ -529,6 +529,13 @@ static void sizes_that_cannot_be_are_limited(void)
 	CHECK_EQ(im.no_lanes.code, 0); /* there are none */
 	region_copy_close(&im);
 	reg.lanes_ext->magic = CTP_LANES_MAGIC;
+	reg.lanes_ext->lives.unit ^= 8;
+	copy_newest(0);
+	CHECK(im.no_lanes.code < 0);
+	CHECK(!im.lanes.ext && !im.lanes.map);
+	CHECK_EQ(im.lanes.size, 0);
+	region_copy_close(&im);
+	reg.lanes_ext->lives.unit ^= 8;
 	reg.lanes_ext->lanes.used = reg.lanes_ext->sites.used = 70000;
 	copy_newest(0);
 	CHECK_EQ(im.nr_lanes, 8);

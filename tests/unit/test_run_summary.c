@@ -18,6 +18,7 @@
 #include "run_awaits.h"
 #include "run_frames.h"
 #include "run_summary.h"
+#include "run_unconnected.h"
 #include "run_waiting.h"
 
 /* ---- parts of the tool that are not part of this test ------------------------ */
@@ -608,8 +609,28 @@ static void each_story_has_its_lines(void)
 	golden_check("run_summary.txt", text);
 }
 
+/* A run fails if a process could not connect and nothing else was traced. */
+static void a_process_that_failed_decides_the_status(void)
+{
+	memset(&r, 0, sizeof(r));
+	r.unconnected[0].is_seen = true;
+	r.unconnected[0].why = CTP_WHY_NO_COROUTINE;
+	r.unconnected[1].is_seen = true;
+	r.unconnected[1].why = CTP_WHY_NOT_OPENED | EACCES << 8;
+	r.nr_unconnected = 1; /* the second one is not counted */
+	CHECK(!run_unconnected_failed(&r));
+	r.nr_unconnected = 2;
+	CHECK(run_unconnected_failed(&r));
+	r.nr_connected = 1;
+	CHECK(!run_unconnected_failed(&r));
+	r.nr_connected = 0;
+	r.totals.written = 1;
+	CHECK(!run_unconnected_failed(&r));
+}
+
 int main(void)
 {
+	RUN(a_process_that_failed_decides_the_status);
 	RUN(each_story_has_its_lines);
 	return 0;
 }

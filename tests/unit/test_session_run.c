@@ -813,8 +813,11 @@ static const char *parse(const char *value, bool result, struct lanes_config *la
 
 static void a_full_lane_drops_or_blocks(void)
 {
-	struct lanes_config lanes;
+	const struct opt_use drop = { .command = "run", .option = "--on-full", .value = "drop" };
+	struct lanes_config lanes = { .on_full = CTP_ON_FULL_BLOCK };
 
+	CHECK(session_parse_on_full(&lanes, &drop)); /* the last one counts */
+	CHECK_EQ(lanes.on_full, CTP_ON_FULL_DROP);
 	CHECK_STR(parse("drop", true, &lanes), "");
 	CHECK_EQ(lanes.on_full, CTP_ON_FULL_DROP);
 	CHECK_STR(parse("block", true, &lanes), "");

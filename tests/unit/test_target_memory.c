@@ -168,6 +168,43 @@ static void a_process_that_ended_is_told(void)
 	CHECK(target_alive(&t));
 }
 
+static void *sleep_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void a_process_without_its_main_thread_is_told(void)
+{
+	pid_t self = getpid();
+	pthread_t thread;
+	char text[128];
+	int i;
+
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		end_with_parent(self);
+		pthread_create(&thread, NULL, sleep_for_ever, NULL);
+		pthread_exit(NULL);
+	}
+	for (i = 0; i < 2000; i++) { /* until its main thread has ended */
+		if (target_open(&t, child, &err) < 0)
+			break;
+		target_close(&t);
+		usleep(5000);
+	}
+	snprintf(text, sizeof(text),
+		 "the main thread of process %d has ended: its memory cannot be read, though 1 "
+		 "thread of it runs",
+		 (int)child);
+	CHECK_STR(err.text, text);
+	CHECK_STR(err.hint, "let main() wait for the threads instead of calling pthread_exit()");
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 static void another_program_has_other_memory(void)
 {
 	int ends[2], started[2];
@@ -413,6 +450,7 @@ int main(void)
 	RUN(what_is_not_mapped_is_an_error);
 	RUN(ptrace_does_the_same);
 	RUN(a_process_that_ended_is_told);
+	RUN(a_process_without_its_main_thread_is_told);
 	RUN(another_program_has_other_memory);
 	RUN(a_thread_is_not_a_process);
 	RUN(a_debugger_is_named);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_class_thread.c - classes of misses do not depend on the thread that finds them. */
+#include <dirent.h>
+
 #include "check.h"
 #include "memory/sim/sim.h"
 
@@ -72,6 +74,18 @@ static void rounds_are_the_same(uint32_t rounds, uint32_t alone)
 	sim_free(two);
 }
 
+static unsigned count_threads(void)
+{
+	DIR *list = opendir("/proc/self/task");
+	unsigned nr = 0;
+
+	CHECK(list != NULL);
+	while (readdir(list))
+		nr++;
+	closedir(list);
+	return nr;
+}
+
 /* A simulator that is freed early ends its thread. */
 static void a_thread_ends_with_its_simulator(void)
 {
@@ -79,14 +93,17 @@ static void a_thread_ends_with_its_simulator(void)
 	struct err err = { 0 };
 	struct sim_config c;
 	struct sim *s;
+	unsigned before = count_threads();
 
 	sim_config_default(&c);
 	s = sim_new(&c, &err);
 	CHECK(s);
 	sim_start_class_thread(s);
+	CHECK_EQ(count_threads(), before + 1);
 	make_work(&state, 4096);
 	CHECK_EQ(sim_run(s, 0, accesses, ACCESSES), 0);
 	sim_free(s);
+	CHECK_EQ(count_threads(), before);
 }
 
 int main(void)
