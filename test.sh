@@ -204,13 +204,14 @@ elif [ $full = yes ]; then
 else
 	by=
 	later=(asan tsan)
+	harnesses='^$' # none
 	if has_libfuzzer; then # and the other sanitizers
 		by=-clang
 		later=(asan-clang tsan-clang fuzz)
+		harnesses='^fuzz/' # libFuzzer has the same ones, and starts from their inputs
 	fi
-	suite dev -LE '^full$'
-	# libFuzzer has the same harnesses with the same sanitizers, and starts from their inputs.
-	suite "asan$by" -LE '^(once|full)$' -E '^fuzz/'
+	suite dev -LE '^full$' -E "$harnesses"
+	suite "asan$by" -LE '^(once|full)$' -E '^fuzz/' # here or below, with the same sanitizers
 	suite "tsan$by" -L threads -LE '^full$'
 	cross
 	fuzz
