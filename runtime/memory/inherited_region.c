@@ -28,13 +28,18 @@ static const char *inherited_number(const char *at, uint64_t *number)
 	return end != at && *end == ':' ? end + 1 : NULL;
 }
 
-static int inherited_duplicate(int fd, uint64_t dev, uint64_t ino)
+int crt_copy_high(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, CRW_HIGH_FD);
+
+	return copy >= 0 ? copy : fcntl(fd, F_DUPFD_CLOEXEC, 3); /* a low limit of descriptors */
+}
+
+static int inherited_duplicate(int fd, uint64_t dev, uint64_t ino)
+{
+	int copy = crt_copy_high(fd);
 	struct stat st;
 
-	if (copy < 0)
-		copy = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* a low limit of descriptors */
 	if (copy < 0)
 		return -1;
 	if (fstat(copy, &st) == 0 && (uint64_t)st.st_dev == dev && (uint64_t)st.st_ino == ino)

@@ -9,4 +9,7 @@
  */
 int crt_region_open(const char *path, const char *text);
 
+/* A copy of @fd with a high number, which exec closes; or -1. */
+int crt_copy_high(int fd);
+
 #endif

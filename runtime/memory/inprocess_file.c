@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "container.h"
+#include "inherited_region.h"
 #include "trace_session.h"
 #include "sys.h"
 
@@ -119,6 +120,20 @@ static int trace_take(const char *path)
 	return -EBUSY;
 }
 
+/*
+ * The program's descriptors have the numbers that they have without a trace; without standard
+ * output, it would write into the trace.
+ */
+static int trace_raise(int fd)
+{
+	int high = crt_copy_high(fd);
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
 int crt_open_trace(bool child)
 {
 	struct crt_session *s = &crt_session;
@@ -148,10 +163,12 @@ int crt_open_trace(bool child)
 			NULL);
 		fd = trace_take(path);
 	}
-	if (fd < 0)
+	if (fd < 0) {
 		crt_say("cannot open the trace '", path, "': ", strerror(-fd), "; not tracing",
 			NULL);
-	return fd;
+		return fd;
+	}
+	return trace_raise(fd);
 }
 
 /* Without room for the buffers of a few threads, memory that has no name is better. */

@@ -134,6 +134,33 @@ def an_exit_completes_the_trace_while_other_threads_ask_for_it_too(dir, cc, _cxx
         equal(writes(trace), N, f"writes before the exit, run {i}")
 
 
+NUMBERS = """#include <fcntl.h>
+#include <stdio.h>
+short table[1000];
+int main(void)
+{
+	int in = open("/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
+
+	for (int i = 0; i < 1000; i++)
+		table[i] = (short)i;
+	for (int i = 0; i < 1000; i++)
+		printf("not into the trace\\n");
+	return in * 10 + out;
+}
+"""
+
+
+@each_family
+def descriptors_have_the_numbers_that_they_have_without_a_trace(dir, cc, _cxx):
+    """Without standard input and output, the program's first files take their places, not the trace."""
+    source, trace = os.path.join(dir, "numbers.c"), os.path.join(dir, f"{cc}.numbers")
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(NUMBERS)
+    program = compile(dir, "numbers.c", cc, source=source, out=f"numbers-{cc}")
+    alone(program, trace=trace, status=1, preexec_fn=lambda: (os.close(0), os.close(1)))
+    equal(writes(trace), N, "writes")
+
+
 def deny_membarrier():
     """membarrier(2) fails with EPERM from here on, as in a program with a strict seccomp filter."""
     number = {"x86_64": 324, "aarch64": 283}[os.uname().machine]

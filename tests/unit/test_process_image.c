@@ -477,6 +477,23 @@ static struct image_thread *threads_keep(const struct process_image *image)
 	return memcpy(copy, image->threads, size);
 }
 
+static void words_of_vectors_are_kept(void)
+{
+	struct process_image image = { 0 };
+	uint64_t words[17];
+	size_t i;
+
+	for (i = 0; i < 17; i++)
+		words[i] = i + 1;
+	words[3] = 0; /* no pointer */
+	CHECK(image_add_vectors(&image, words, 8 * sizeof(words[0])));
+	CHECK_EQ(image.nr_vectors, 7);
+	CHECK(image_add_vectors(&image, words + 8, 8 * sizeof(words[0]) + 7));
+	CHECK_EQ(image.nr_vectors, 15);
+	CHECK(image.vectors[2] == 3 && image.vectors[3] == 5 && image.vectors[14] == 16);
+	free(image.vectors);
+}
+
 static void one_thread_is_read_alone(void)
 {
 	unsigned before = count_open();
@@ -747,6 +764,7 @@ int main(int argc, char **argv)
 	RUN(memory_is_read_in_a_sandbox_too);
 	RUN(modules_have_the_bias_of_the_loader);
 	RUN(threads_have_names_and_system_calls);
+	RUN(words_of_vectors_are_kept);
 	RUN(one_thread_is_read_alone);
 	RUN(threads_are_idle_until_one_runs);
 	RUN(a_process_without_memory_is_an_error);
