@@ -24,7 +24,7 @@ from fault_runs import *
 from fleet_servers import ClickHouse, Nats, QueryFailed
 from harness import line_of
 
-SAMPLE = int(os.environ.get("FAULT_SAMPLE", "3"))  # call sites of each command
+SAMPLE = int(os.environ.get("FAULT_SAMPLE", "2"))  # call sites of each command
 LANES_TARGET = os.environ.get("LANES_TARGET", "build/tests/lanes_target")
 SERVERS = {}
 LEFT_OUT = collections.Counter()
