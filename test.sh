@@ -2,7 +2,7 @@
 # test.sh - install the packages that the tests need, build, run the tests, print the totals.
 #
 #   ./test.sh           style, proofs, fuzzers, the plain build, ASan+UBSan, TSan, what differs on
-#                       aarch64 under qemu (25 to 28 minutes on two processors, a third of them builds)
+#                       aarch64 under qemu (25 to 27 minutes on two processors, a third of them builds)
 #   ./test.sh --quick   the fast tests of the plain build, for the inner loop (a minute after
 #                       the build, which takes about 4 from nothing on two processors)
 #   ./test.sh --full    ./test.sh plus the tests with the label "full"; COROTRACER_FULL=1 in the
