@@ -138,8 +138,7 @@ bool elf_notes_walk(const uint8_t *bytes, size_t size, uint64_t address, uint64_
 	struct elf_note note;
 	size_t at = 0;
 
-	/* mold puts all notes into one segment, with the alignment of the one that has the largest.
-	 */
+	/* mold puts all notes into one segment, with the largest of their alignments. */
 	if (align != 4 && !notes_fit(bytes, size, align))
 		align = 4;
 	while (note_read(bytes, size, align, &at, name, &note)) {
